@@ -1,14 +1,17 @@
 //! The benchmark from its start to its report.
 
+use crate::agreement::{self, List, Wrong};
+use crate::construct::{self, construct};
 use crate::edges::{self, Edge, Edges};
 use crate::files::{self, FileError, Graph};
 use crate::keys::search_keys;
 use crate::kronecker::Kronecker;
 use crate::options::{Kernel, Options};
+use crate::path::Path;
 use crate::progress::Progress;
 use crate::report::{Report, Search, Searches};
-use crate::rows::{Row, construct};
-use crate::search::{self, Effort, Path};
+use crate::row::Row;
+use crate::search::{self, Effort};
 use crate::validate::{self, Violation};
 use gossamer::collections::DistVec;
 use gossamer::rack;
@@ -21,7 +24,9 @@ pub enum Failure {
     File(FileError),
     /// The graph has no edges except loops.
     NothingToSearch,
-    /// How many searches broke a rule of the specification; each was reported.
+    /// The rows are not those of the edges.
+    Rows(Wrong),
+    /// How many searches broke a rule of the specification; each was told.
     Invalid(usize),
 }
 
@@ -38,6 +43,10 @@ impl fmt::Display for Failure {
             Self::NothingToSearch => {
                 f.write_str("the graph has no edges besides loops: there is nothing to search")
             }
+            Self::Rows(Wrong { count, vertex }) => write!(
+                f,
+                "the rows of {count} vertices do not have the edges of the list, the first that of vertex {vertex}: no result"
+            ),
             Self::Invalid(count) => write!(f, "{count} searches are not valid: no result"),
         }
     }
@@ -64,6 +73,8 @@ struct Input {
     count: u64,
     greatest_weight: f32,
     scale: u32,
+    /// How to make the edges again.
+    graph: Option<Kronecker>,
 }
 
 impl Input {
@@ -75,6 +86,7 @@ impl Input {
             count: graph.edges(),
             greatest_weight: 1.0,
             scale: graph.scale,
+            graph: Some(graph),
         }
     }
 
@@ -88,14 +100,15 @@ impl Input {
             count: edges.len() as u64,
             greatest_weight: edges.iter().fold(0.0, greatest),
             scale: vertices.max(1).next_power_of_two().ilog2(),
+            graph: None,
         })
     }
 
-    /// Wide enough that some vertices of a bucket follow from others in it, but not most of them: 0.1 for the
-    /// generator's graphs.
+    /// Wide enough that some vertices of a bucket follow from others in it, but not most: 0.075 for the generator's
+    /// graphs.
     fn delta(&self) -> f32 {
         let ends = (2.0 * self.count as f32 / self.vertices.max(1) as f32).max(1.0);
-        let delta = 3.2 * self.greatest_weight / ends;
+        let delta = 2.4 * self.greatest_weight / ends;
         // Without any lengths one bucket will do.
         if delta > 0.0 { delta } else { 1.0 }
     }
@@ -122,8 +135,10 @@ impl<'a> Benchmark<'a> {
             }
         });
         let input = input?;
-        progress.begin("construction".to_owned(), input.count);
-        let (rows, construction) = timed(|| construct(&input.edges, input.vertices, progress));
+        progress.begin("construction".to_owned(), construct::PASSES * input.count);
+        let delta = options.delta.unwrap_or(input.delta());
+        let stays = input.graph.is_none() && !options.skip_validation;
+        let (rows, construction) = timed(|| construct(&input.edges, input.vertices, delta, stays, progress));
         let keys = search_keys(&rows, options.roots as usize, options.seed);
         if keys.is_empty() {
             return Err(Failure::NothingToSearch);
@@ -135,6 +150,15 @@ impl<'a> Benchmark<'a> {
             "vertices: {vertices}, edges: {edges}, workers: {workers}, nodes: {}",
             nodes.len()
         ));
+        if !options.skip_validation {
+            progress.begin("rows".to_owned(), edges);
+            let list = input.graph.map_or(List::Kept(input.edges), List::Generated);
+            let (agreement, took) = timed(|| agreement::check(&list, &rows, progress));
+            agreement.map_err(Failure::Rows)?;
+            progress.print(format!(
+                "the rows have the edges of the list, and no others; compared in {took:.6} s"
+            ));
+        }
         let report = Report {
             scale: input.scale,
             edgefactor: (input.count as f64 / input.vertices as f64).round() as u64,
@@ -144,7 +168,7 @@ impl<'a> Benchmark<'a> {
             construction,
             kernels: Vec::new(),
         };
-        Ok(Self { options, progress, rows, keys, delta: options.delta.unwrap_or(input.delta()), report })
+        Ok(Self { options, progress, rows, keys, delta, report })
     }
 
     fn searches(mut self) -> Result<Report, Failure> {
@@ -181,7 +205,7 @@ impl<'a> Benchmark<'a> {
 
     fn shortest_paths(&self, key: u32) -> (Search, Effort, Vec<Violation>) {
         let ((paths, effort), seconds) = timed(|| search::shortest_paths(&self.rows, key, self.delta));
-        let parents = paths.par_map(const { |_, path: &Path| path.parent });
+        let parents = paths.par_map(const { |_, path: &Path| path.parent() });
         let validate = || validate::shortest_paths(&self.rows, &paths, key);
         self.judged(seconds, effort, &parents, validate)
     }

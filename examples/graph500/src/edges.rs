@@ -12,11 +12,11 @@ pub struct Edge {
     pub weight: f32,
 }
 
-/// The edges that one worker has.
-pub type Edges = DistVec<Vec<Edge>>;
+/// What each worker has: blocks, of which each is freed once it has been used.
+pub type Edges = DistVec<Vec<Vec<Edge>>>;
 
-/// How many edges are distributed at a time.
-const CHUNK: usize = 64 * 1024;
+/// Edges of a block: so many that a block is worth a request, and so few that one more or less is no memory.
+pub const BLOCK: usize = 16 * 1024;
 
 /// A list for each worker, with nothing in it.
 pub fn none() -> Edges {
@@ -26,9 +26,9 @@ pub fn none() -> Edges {
 /// Distributes edges in equal parts.
 pub fn distribute(edges: &[Edge]) -> Edges {
     let lists = none();
-    for (chunk, edges) in edges.chunks(CHUNK).enumerate() {
-        let append = const { |list: &mut Vec<Edge>, edges: Vec<Edge>| list.extend(edges) };
-        lists.update_with(chunk % lists.len(), append, edges.to_vec());
+    for (number, block) in edges.chunks(BLOCK).enumerate() {
+        let append = const { |list: &mut Vec<_>, block: Vec<Edge>| list.push(block) };
+        lists.update_with(number % lists.len(), append, block.to_vec());
     }
     lists
 }

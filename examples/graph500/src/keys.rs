@@ -1,8 +1,8 @@
 //! Which vertices are searched from.
 
+use crate::path::NONE;
 use crate::random::Random;
-use crate::rows::Row;
-use crate::search::NONE;
+use crate::row::Row;
 use gossamer::collections::DistVec;
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! The generator of the Graph500 specification: Kronecker graphs, with weights of edges.
 
-use crate::edges::{self, Edge, Edges};
+use crate::edges::{self, BLOCK, Edge, Edges};
 use crate::progress::Progress;
 use crate::random::{Random, mixed};
 use gossamer::{NoRef, TeamMember, Workers};
@@ -62,24 +62,34 @@ impl Kronecker {
     pub fn generate(self, progress: &Progress) -> Edges {
         let make = const {
             |member: &TeamMember, (graph, lists, progress): (Self, Edges, Progress)| {
-                let share = |index: usize| {
-                    (u128::from(graph.edges()) * index as u128 / member.count() as u128) as u64
-                };
-                let (mut next, end) = (share(member.index()), share(member.index() + 1));
-                let mut own = Vec::with_capacity((end - next) as usize);
-                while next < end {
-                    let chunk = next..end.min(next + CHUNK);
-                    progress.advance(chunk.end - chunk.start);
-                    next = chunk.end;
-                    own.extend(chunk.map(|number| graph.edge(number)));
-                    gossamer::yield_now();
-                }
+                let mut own = Vec::new();
+                graph.each_block(member, |block| {
+                    progress.advance(block.len() as u64);
+                    own.push(block);
+                });
                 lists.local(|lists| lists[0] = own);
             }
         };
         let lists = edges::none();
         Workers::all().each_with(make, (self, lists.clone(), progress.clone()));
         lists
+    }
+
+    /// Makes the worker's own part of the edges, block by block.
+    pub fn each_block(self, member: &TeamMember, mut each: impl FnMut(Vec<Edge>)) {
+        let share = |index: usize| (u128::from(self.edges()) * index as u128 / member.count() as u128) as u64;
+        let (mut next, end) = (share(member.index()), share(member.index() + 1));
+        while next < end {
+            let blocks_end = end.min(next + BLOCK as u64);
+            let mut block = Vec::with_capacity((blocks_end - next) as usize);
+            while next < blocks_end {
+                let chunk = next..blocks_end.min(next + CHUNK);
+                next = chunk.end;
+                block.extend(chunk.map(|number| self.edge(number)));
+                gossamer::yield_now();
+            }
+            each(block);
+        }
     }
 }
 

@@ -1,17 +1,21 @@
 //! `graph500`: the Graph500 benchmark on vectors and frontiers that are spread over the workers of all nodes. `README.md` says how to run it.
 
+mod agreement;
 mod benchmark;
+mod construct;
 mod edges;
+mod end;
 mod files;
 mod keys;
 mod kronecker;
 mod options;
 #[cfg(test)]
 mod oracle;
+mod path;
 mod progress;
 mod random;
 mod report;
-mod rows;
+mod row;
 mod search;
 mod statistics;
 mod validate;

@@ -41,8 +41,7 @@ pub struct Options {
     #[arg(short, long, value_enum, default_value_t = Kernel::Both)]
     pub kernel: Kernel,
 
-    /// Width of the buckets of delta-stepping, as a length [default: 3.2 times the greatest weight, divided by the edge
-    /// ends per vertex]
+    /// Width of the buckets of delta-stepping, as a length [default: 2.4 times the greatest weight, divided by the ends of edges for each vertex]
     #[arg(short, long, value_name = "LENGTH", value_parser = width)]
     pub delta: Option<f32>,
 

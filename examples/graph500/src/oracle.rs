@@ -1,12 +1,15 @@
 //! Compares searches with other implementations: petgraph's Dijkstra, and a plain breadth-first search. Also checks
 //! that wrong results are found.
 
+use crate::agreement::{self, List, Wrong};
+use crate::construct::construct;
 use crate::edges::{self, Edge};
 use crate::keys::search_keys;
 use crate::kronecker::Kronecker;
+use crate::path::{NONE, Path};
 use crate::progress::Progress;
-use crate::rows::{Row, construct};
-use crate::search::{self, NONE, Path};
+use crate::row::Row;
+use crate::search;
 use crate::validate::{self, Check};
 use gossamer::collections::DistVec;
 use gossamer::{Config, rack};
@@ -31,9 +34,12 @@ fn generated(scale: u32, seed: u64) -> (Vec<Edge>, DistVec<Row>) {
     let graph = Kronecker { scale, edgefactor: 16, seed };
     let progress = Progress::new();
     let lists = graph.generate(&progress);
-    let edges = lists.to_vec().concat();
+    let edges = lists.to_vec().concat().concat();
     assert_eq!(edges, (0..graph.edges()).map(|number| graph.edge(number)).collect::<Vec<_>>());
-    (edges, construct(&lists, graph.vertices(), &progress))
+    let rows = construct(&lists, graph.vertices(), DELTA, false, &progress);
+    assert!(lists.to_vec().concat().concat().is_empty(), "they are used up");
+    assert_eq!(agreement::check(&List::Generated(graph), &rows, &progress), Ok(()));
+    (edges, rows)
 }
 
 /// How many edges away each vertex is.
@@ -89,7 +95,7 @@ fn compare(scale: u32, keys: usize) {
         let expected = dijkstra(&petgraph, NodeIndex::new(key as usize), None, |edge| *edge.weight());
         for (vertex, path) in paths.to_vec().into_iter().enumerate() {
             let expected = expected.get(&NodeIndex::new(vertex)).copied().unwrap_or(f32::INFINITY);
-            assert_eq!(path.distance, expected, "vertex {vertex} from {key}");
+            assert_eq!(path.distance(), expected, "vertex {vertex} from {key}");
         }
     }
 }
@@ -132,7 +138,29 @@ fn small() -> DistVec<Row> {
     let edge = |(from, to, weight)| Edge { from, to, weight };
     let edges =
         [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0), (0, 4, 2.5), (4, 3, 2.5), (5, 6, 1.0), (6, 6, 0.5)].map(edge);
-    construct(&edges::distribute(&edges), 7, &Progress::new())
+    construct(&edges::distribute(&edges), 7, DELTA, false, &Progress::new())
+}
+
+#[test]
+fn rows_that_lack_an_edge_of_the_list_or_have_another_one_are_told() {
+    everywhere(|| {
+        let edge = |(from, to, weight)| Edge { from, to, weight };
+        // With an edge that is there twice, and a loop.
+        let right = [(0, 1, 0.5), (1, 2, 0.25), (2, 1, 0.75), (3, 3, 0.5)].map(edge);
+        let compared = |other: &[Edge]| {
+            let lists = edges::distribute(&right);
+            let rows = construct(&lists, 5, 0.5, true, &Progress::new());
+            assert_eq!(lists.to_vec().concat().concat(), right, "it stays");
+            agreement::check(&List::Kept(edges::distribute(other)), &rows, &Progress::new())
+        };
+        let wrong = |count, vertex| Err(Wrong { count, vertex });
+        assert_eq!(compared(&right), Ok(()));
+        // An edge that the rows lack; one less; a shorter one; the lightest of two is longer.
+        assert_eq!(compared(&[&right[..], &[edge((4, 0, 0.5))]].concat()), wrong(2, 0));
+        assert_eq!(compared(&right[1..]), wrong(2, 0));
+        assert_eq!(compared(&[right[0], right[1], edge((2, 1, 0.125))]), wrong(2, 1));
+        assert_eq!(compared(&[right[0], right[2]]), wrong(2, 1));
+    });
 }
 
 #[track_caller]
@@ -174,9 +202,9 @@ fn a_wrong_breadth_first_search_is_told_by_the_check_that_fails() {
 fn fails_shortest_paths(rows: &DistVec<Row>, change: (u32, f32, u32), expected: &[(Check, u32)]) {
     let right =
         [(0.0, 0), (1.0, 0), (2.0, 1), (3.0, 2), (2.5, 0), (f32::INFINITY, NONE), (f32::INFINITY, NONE)];
-    let mut paths = right.map(|(distance, parent)| Path { distance, parent });
+    let mut paths = right.map(|(distance, parent)| Path::new(distance, parent));
     let (vertex, distance, parent) = change;
-    paths[vertex as usize] = Path { distance, parent };
+    paths[vertex as usize] = Path::new(distance, parent);
     let found = validate::shortest_paths(rows, &DistVec::from_slice(&paths), 0);
     let found: Vec<_> = found.iter().map(|violation| (violation.check, violation.vertex)).collect();
     assert_eq!(found, expected, "{change:?}");

@@ -1,37 +1,9 @@
 //! Kernels 2 and 3: the searches.
 
-use crate::rows::Row;
+use crate::path::{NONE, Path};
+use crate::row::Row;
 use gossamer::collections::{DistVec, Frontier};
-use gossamer::{NoRef, TeamMember, Workers};
-use std::cmp::Ordering;
-
-/// No vertex: the parent of a vertex that was not reached.
-pub const NONE: u32 = u32::MAX;
-
-/// How a vertex was reached.
-#[derive(Clone, Copy, Debug, NoRef)]
-pub struct Path {
-    pub distance: f32,
-    /// The vertex before it; for the key, the key itself.
-    pub parent: u32,
-}
-
-impl Path {
-    pub const UNKNOWN: Self = Self { distance: f32::INFINITY, parent: NONE };
-}
-
-/// Ordered by distance only, whatever the parent is: a path that is no shorter was sent in vain.
-impl PartialOrd for Path {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.distance.partial_cmp(&other.distance)
-    }
-}
-
-impl PartialEq for Path {
-    fn eq(&self, other: &Self) -> bool {
-        self.distance == other.distance
-    }
-}
+use gossamer::{TeamMember, Workers};
 
 /// The cost of a search.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,30 +36,33 @@ pub fn breadth_first(graph: &DistVec<Row>, key: u32) -> (DistVec<u32>, Effort) {
     (parents, effort)
 }
 
-/// The shortest paths to all vertices, by delta-stepping (Meyer and Sanders, 2003).
+/// The shortest paths to all vertices, by delta-stepping (Meyer and Sanders, 2003). A vertex relaxes its light edges each
+/// time it comes nearer, and the others once, when all of its bucket is settled: each bucket has a priority for either.
 #[gossamer::delegate]
 pub fn shortest_paths(graph: &DistVec<Row>, key: u32, delta: f32) -> (DistVec<Path>, Effort) {
     let paths = DistVec::filled(graph.len(), Path::UNKNOWN);
-    paths.set(key as usize, Path { distance: 0.0, parent: key });
+    paths.set(key as usize, Path::new(0.0, key));
     let (mut front, mut effort) = (Frontier::of(&paths), Effort::default());
-    front.mark(key as usize);
+    (0..2).for_each(|priority| front.mark_at(key as usize, priority));
     while front.swap() > 0 {
         effort.rounds += 1;
-        let bucket = front.priority();
+        let (bucket, is_heavy) = (front.priority() / 2, front.priority() % 2 == 1);
         effort.updates += front
             .par_for_each(graph, |u, path, row, out| {
                 // A vertex that was found nearer meanwhile has had its turn.
-                if ((path.distance / delta) as usize) < bucket {
+                if ((path.distance() / delta) as usize) < bucket {
                     return;
                 }
-                for (v, weight) in row.edges() {
-                    out.least(v as usize, Path { distance: path.distance + weight, parent: u as u32 });
-                }
+                let relax = |(v, weight)| {
+                    out.least(v as usize, Path::new(path.distance() + weight, u as u32));
+                };
+                if is_heavy { row.heavy().for_each(relax) } else { row.light().for_each(relax) }
             })
             .apply(|path, new, next| {
                 if new < *path {
                     *path = new;
-                    next.mark_at((new.distance / delta) as usize);
+                    let bucket = (new.distance() / delta) as usize;
+                    (0..2).for_each(|kind| next.mark_at(2 * bucket + kind));
                 }
             });
     }

@@ -1,7 +1,7 @@
 //! The specification's validation of a search, on all workers: neither the search nor the distances it claims are trusted.
 
-use crate::rows::Row;
-use crate::search::{NONE, Path};
+use crate::path::{NONE, Path};
+use crate::row::Row;
 use gossamer::collections::{DistVec, Frontier};
 use gossamer::{NoRef, TeamMember, Workers};
 use std::fmt;
@@ -86,7 +86,7 @@ pub fn breadth_first(rows: &DistVec<Row>, parents: &DistVec<u32>, key: u32) -> V
 
 /// Checks shortest paths.
 pub fn shortest_paths(rows: &DistVec<Row>, paths: &DistVec<Path>, key: u32) -> Vec<Violation> {
-    let vertices = paths.par_map(const { |_, path: &Path| Vertex::new(path.parent, path.distance) });
+    let vertices = paths.par_map(const { |_, path: &Path| Vertex::new(path.parent(), path.distance()) });
     check(rows, &vertices, key, true)
 }
 
@@ -105,7 +105,7 @@ fn check_parents(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_w
         let (parent, is_root) = (vertex.parent, index == key as usize);
         if is_root != (parent as usize == index) {
             vertex.fail(Check::Tree);
-        } else if parent != NONE && !is_root && row.neighbours().binary_search(&parent).is_err() {
+        } else if parent != NONE && !is_root && row.position(parent).is_none() {
             vertex.fail(Check::Joined);
         }
         // Also of a number that is not a vertex.

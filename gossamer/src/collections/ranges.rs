@@ -4,7 +4,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::trust::rethrow;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trust};
+use crate::{NoRef, Pending, Trust};
 use std::ops::{Bound, Range, RangeBounds};
 use std::panic::Location;
 
@@ -23,17 +23,30 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn range(&self, range: impl RangeBounds<usize>) -> Vec<T> {
         let range = self.checked(&range);
+        let asked = self.ask_for(&range);
+        self.in_order(range, asked)
+    }
+
+    /// Asks each worker that has any elements of a range for copies of them.
+    #[track_caller]
+    pub(super) fn ask_for(&self, range: &Range<usize>) -> Vec<Option<Pending<Vec<T>>>> {
         let copy = const {
             |elements: &mut Elements<T>, (start, end): (usize, usize)| elements[start..end].to_vec()
         };
-        let mut pending = Vec::new();
+        let mut asked = Vec::new();
         for (part, trust) in self.parts.iter().enumerate() {
-            let within = self.spread.within(part, &range);
+            let within = self.spread.within(part, range);
             let is_sent = !within.is_empty();
-            pending.push(is_sent.then(|| trust.apply_with_async(copy, (within.start, within.end))));
+            asked.push(is_sent.then(|| trust.apply_with_async(copy, (within.start, within.end))));
         }
+        asked
+    }
+
+    /// What was asked for, when it is there.
+    #[track_caller]
+    pub(super) fn in_order(&self, range: Range<usize>, asked: Vec<Option<Pending<Vec<T>>>>) -> Vec<T> {
         let mut parts = Vec::new();
-        for pending in pending {
+        for pending in asked {
             parts.push(pending.map_or_else(Vec::new, |pending| pending.wait()).into_iter());
         }
         let part_of = |index| self.spread.find(index).map(|(part, _)| part);

@@ -1,7 +1,7 @@
 //! Single elements by value: copied, set, replaced, swapped.
 
-use crate::NoRef;
 use crate::collections::{DistVec, Elements};
+use crate::{NoRef, Pending};
 
 impl<T: NoRef> DistVec<T> {
     /// A copy of an element. One request.
@@ -22,10 +22,50 @@ impl<T: NoRef> DistVec<T> {
         T: Clone,
     {
         let (part, offset) = self.at(index);
-        part.apply_with(
-            const { |elements: &mut Elements<T>, offset: usize| elements[offset].clone() },
-            offset,
-        )
+        part.apply_with(copy, offset)
+    }
+
+    /// Like [`get`](Self::get), without waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistVec::from_fn(5, |index| index * index);
+    /// let asked = [1, 4].map(|index| squares.get_async(index)); // both are under way
+    /// assert_eq!(asked.map(|pending| pending.wait()), [1, 16]);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`get`](Self::get).
+    #[track_caller]
+    pub fn get_async(&self, index: usize) -> Pending<T>
+    where
+        T: Clone,
+    {
+        let (part, offset) = self.at(index);
+        part.apply_with_async(copy, offset)
+    }
+
+    /// Like [`get`](Self::get), without waiting: `then` is called with the copy, on this worker, as by
+    /// [`Trust::apply_then`](crate::Trust::apply_then).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistVec::from_fn(5, |index| index * index);
+    /// squares.get_then(4, |square| assert_eq!(square, 16));
+    /// squares.set(4, 0); // served behind it
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`get`](Self::get).
+    #[track_caller]
+    pub fn get_then(&self, index: usize, then: impl FnOnce(T) + 'static)
+    where
+        T: Clone,
+    {
+        let (part, offset) = self.at(index);
+        part.apply_with_then(copy, offset, then);
     }
 
     /// Replaces an element; the old value is dropped where it is. One request.
@@ -44,9 +84,45 @@ impl<T: NoRef> DistVec<T> {
     #[track_caller]
     pub fn set(&self, index: usize, value: T) {
         let (part, offset) = self.at(index);
-        let set =
-            const { |elements: &mut Elements<T>, (offset, value): (usize, T)| elements[offset] = value };
         part.apply_with(set, (offset, value));
+    }
+
+    /// Like [`set`](Self::set), without waiting; the pending result says when it is done.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistVec::from_fn(5, |index| index * index);
+    /// let set = [1, 4].map(|index| squares.set_async(index, 0)); // both are under way
+    /// set.map(|pending| pending.wait());
+    /// assert_eq!(squares.to_vec(), [0, 0, 4, 9, 0]);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`set`](Self::set).
+    #[track_caller]
+    pub fn set_async(&self, index: usize, value: T) -> Pending<()> {
+        let (part, offset) = self.at(index);
+        part.apply_with_async(set, (offset, value))
+    }
+
+    /// Like [`set`](Self::set), without waiting: `then` is called when it is done, on this worker, as by
+    /// [`Trust::apply_then`](crate::Trust::apply_then).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistVec::from_fn(5, |index| index * index);
+    /// squares.set_then(4, 0, |()| println!("it is set"));
+    /// assert_eq!(squares.get(4), 0); // served behind it
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`set`](Self::set).
+    #[track_caller]
+    pub fn set_then(&self, index: usize, value: T, then: impl FnOnce(()) + 'static) {
+        let (part, offset) = self.at(index);
+        part.apply_with_then(set, (offset, value), then);
     }
 
     /// Replaces an element, and returns the old value. One request.
@@ -64,12 +140,44 @@ impl<T: NoRef> DistVec<T> {
     #[track_caller]
     pub fn replace(&self, index: usize, value: T) -> T {
         let (part, offset) = self.at(index);
-        let replace = const {
-            |elements: &mut Elements<T>, (offset, value): (usize, T)| {
-                std::mem::replace(&mut elements[offset], value)
-            }
-        };
         part.apply_with(replace, (offset, value))
+    }
+
+    /// Like [`replace`](Self::replace), without waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistVec::from_fn(5, |index| index * index);
+    /// let replaced = [1, 4].map(|index| squares.replace_async(index, 0)); // both are under way
+    /// assert_eq!(replaced.map(|pending| pending.wait()), [1, 16]);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`replace`](Self::replace).
+    #[track_caller]
+    pub fn replace_async(&self, index: usize, value: T) -> Pending<T> {
+        let (part, offset) = self.at(index);
+        part.apply_with_async(replace, (offset, value))
+    }
+
+    /// Like [`replace`](Self::replace), without waiting: `then` is called with the old value, on this worker, as by
+    /// [`Trust::apply_then`](crate::Trust::apply_then).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistVec::from_fn(5, |index| index * index);
+    /// squares.replace_then(4, 0, |square| assert_eq!(square, 16));
+    /// assert_eq!(squares.get(4), 0); // served behind it
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`replace`](Self::replace).
+    #[track_caller]
+    pub fn replace_then(&self, index: usize, value: T, then: impl FnOnce(T) + 'static) {
+        let (part, offset) = self.at(index);
+        part.apply_with_then(replace, (offset, value), then);
     }
 
     /// Exchanges two elements. One request if one worker has both, otherwise three, between which others may see and
@@ -103,4 +211,19 @@ impl<T: NoRef> DistVec<T> {
             self.set(one, value);
         }
     }
+}
+
+#[inline(always)]
+fn copy<T: Clone>(elements: &mut Elements<T>, offset: usize) -> T {
+    elements[offset].clone()
+}
+
+#[inline(always)]
+fn set<T>(elements: &mut Elements<T>, (offset, value): (usize, T)) {
+    elements[offset] = value;
+}
+
+#[inline(always)]
+fn replace<T>(elements: &mut Elements<T>, (offset, value): (usize, T)) -> T {
+    std::mem::replace(&mut elements[offset], value)
 }

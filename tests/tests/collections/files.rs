@@ -1,7 +1,9 @@
-//! Vectors out of files and into them.
+//! Vectors out of files and streams, and into them.
 
 use crate::layouts;
 use gossamer::collections::{DistVec, Layout};
+use gossamer::stream::{self, Geometry, ReceiveEnd};
+use gossamer::{Trustee, spawn_on_with};
 use integration_tests::{in_runtime, on_nodes};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -98,5 +100,57 @@ fn what_a_file_cannot_be_is_said_with_its_name_and_node() {
         let numbers = DistVec::filled(Layout::cyclic(3), 1_u64);
         let error = numbers.to_file(file.0.join("below")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotADirectory);
+    });
+}
+
+#[test]
+fn a_vector_goes_through_a_stream_to_another_node_whatever_its_layout() {
+    on_nodes(2, 2, || {
+        let there = *Trustee::all().last().unwrap();
+        for (len, is_cyclic) in [(0, false), (1, true), (7, false), (1_500_001, true), (1_500_001, false)] {
+            let of = |is_cyclic| if is_cyclic { Layout::cyclic(len) } else { Layout::block(len) };
+            let numbers =
+                DistVec::from_fn(of(is_cyclic), const { |index: usize| [index as u32, !(index as u32)] });
+            let (send, receive) =
+                stream::channel(Trustee::here(), there, 8 * len as u64, Geometry::default()).unwrap();
+            let receiving = spawn_on_with(
+                there,
+                const {
+                    |(receive, layout): (ReceiveEnd, (usize, bool))| {
+                        let mut receiver = receive.open().unwrap();
+                        let layout =
+                            if layout.1 { Layout::cyclic(layout.0) } else { Layout::block(layout.0) };
+                        let numbers = DistVec::<[u32; 2]>::from_reader(layout, &mut receiver).unwrap();
+                        receiver.finish().unwrap();
+                        numbers
+                    }
+                },
+                (receive, (len, !is_cyclic)),
+            );
+            let mut sender = send.open().unwrap();
+            numbers.to_writer(&mut sender).unwrap();
+            sender.finish().unwrap();
+            let arrived = receiving.join();
+            assert_eq!(arrived.len(), len);
+            let wrong = const {
+                |index: usize, pair: &[u32; 2]| usize::from(*pair != [index as u32, !(index as u32)])
+            };
+            assert_eq!(arrived.par_map_reduce(wrong, const { |one, other| one + other }).unwrap_or(0), 0);
+        }
+    });
+}
+
+#[test]
+fn what_is_missing_of_a_vector_is_told_and_what_follows_is_left_to_be_read() {
+    in_runtime(2, || {
+        let mut bytes: &[u8] = &[1, 0, 2, 0, 3, 0, 4];
+        let error = DistVec::<u16>::from_reader(4, bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+        assert!(error.to_string().contains("reading elements 0..4 of 4: "), "{error}");
+        assert_eq!(DistVec::<u16>::from_reader(2, &mut bytes).unwrap().to_vec(), [1, 2]);
+        assert_eq!(bytes, [3, 0, 4]);
+        let mut short = [0; 3];
+        let error = DistVec::filled(2, 1_u16).to_writer(&mut short[..]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WriteZero);
     });
 }

@@ -6,6 +6,7 @@ use gossamer::{Trustee, rack, spawn_on, spawn_on_with};
 use integration_tests::{
     Tally, anonymous_bytes, in_runtime, isolated, on_nodes, panic_text, wait_until, workers,
 };
+use std::cell::RefCell;
 use std::rc::Rc;
 
 #[test]
@@ -139,6 +140,29 @@ fn what_was_sent_before_is_seen_in_the_elements_at_hand() {
         let vector = DistVec::filled(4, 0_u64);
         vector.update_then(0, |element| *element += 1, drop);
         assert_eq!(vector.local(|elements| elements[0]), Some(1));
+    });
+}
+
+#[test]
+fn elements_are_read_and_written_without_waiting_in_the_order_of_the_calls() {
+    on_nodes(2, 2, || {
+        let vector = DistVec::from_fn(8, const { |index: usize| index as u64 });
+        for index in 0..8 {
+            let heard = Rc::new(RefCell::new(Vec::new()));
+            let hear = || {
+                let heard = heard.clone();
+                move |value| heard.borrow_mut().push(value)
+            };
+            vector.get_then(index, hear());
+            vector.replace_then(index, 10, hear());
+            vector.set_then(index, 11, |()| ());
+            vector.get_then(index, hear());
+            let asked = [vector.get_async(index), vector.replace_async(index, 12), vector.get_async(index)];
+            vector.set_async(index, 13).wait();
+            assert_eq!(asked.map(|pending| pending.wait()), [11, 11, 12]);
+            assert_eq!(*heard.borrow(), [index as u64, index as u64, 11]);
+        }
+        assert_eq!(vector.to_vec(), [13; 8]);
     });
 }
 

@@ -5,6 +5,7 @@ use gossamer::{Trustee, entrust, rack, spawn_on};
 use integration_tests::{
     Tally, anonymous_bytes, in_runtime, isolated, on_nodes, panic_text, wait_until, workers,
 };
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -200,6 +201,24 @@ fn a_map_takes_as_much_memory_as_a_plain_one_and_what_is_gathered_is_bounded() {
 }
 
 #[test]
+fn maps_and_sets_are_collected_and_extended_and_the_last_value_of_a_key_is_kept() {
+    on_nodes(2, 2, || {
+        let pairs = || (0..30_000_u64).map(|number| (format!("{}", number % 7000), number));
+        let map: DistMap<String, u64> = pairs().collect();
+        let expected: HashMap<String, u64> = pairs().collect();
+        assert_eq!(map.chunks().flatten().collect::<HashMap<_, _>>(), expected);
+        map.extend([("12".to_owned(), 1), ("new".to_owned(), 2), ("12".to_owned(), 3)]);
+        assert_eq!(
+            (map.len(), map.get("12".to_owned()), map.get("new".to_owned())),
+            (7001, Some(3), Some(2))
+        );
+        let set: DistSet<u64> = pairs().map(|(_, number)| number % 11).collect();
+        set.extend([10, 11]);
+        assert_eq!((set.len(), set.chunks().flatten().sum::<u64>()), (12, 66));
+    });
+}
+
+#[test]
 fn a_set_has_each_key_once_on_all_nodes() {
     on_nodes(2, 2, sets);
 }
@@ -224,7 +243,20 @@ fn sets() {
     let mut keys: Vec<_> = set.chunks().flatten().collect();
     keys.sort_unstable();
     assert!(keys.into_iter().eq(300..800));
-    set.insert_then(7, |is_new| assert!(is_new));
+    let heard = Rc::new(Cell::new(0));
+    let hear = |weight: u32| {
+        let heard = heard.clone();
+        move |told: bool| heard.set(heard.get() + if told { weight } else { 1000 * weight })
+    };
+    set.contains_then(7, hear(1));
+    set.insert_then(7, hear(10));
+    set.contains_then(7, hear(100));
+    set.remove_then(7, hear(1));
+    set.insert_then(7, hear(1));
+    let again = [set.insert_async(7), set.contains_async(7), set.remove_async(8)];
+    assert_eq!(again.map(|pending| pending.wait()), [false, true, false]);
+    assert_eq!((heard.get(), set.remove_async(7).wait()), (1112, true));
+    assert!(set.insert(7));
     assert_eq!(set.drain().flatten().sum::<u64>(), (300..800).sum::<u64>() + 7);
     set.insert(3);
     assert_eq!(set.trustee_of(&3), set.as_map().trustee_of(&3));

@@ -3,7 +3,7 @@
 use crate::edges::Edge;
 use crate::files::Graph;
 use crate::files::source::{FileError, Source};
-use crate::search::NONE;
+use crate::path::NONE;
 
 pub fn read(source: &mut Source) -> Result<Graph, FileError> {
     let (mut vertices, mut edges) = (0, Vec::new());

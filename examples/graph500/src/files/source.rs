@@ -115,7 +115,8 @@ impl Source {
                 self.wrong(format_args!("the weight {weight}: paths are made of lengths of at least 0"))
             );
         }
-        Ok(weight)
+        // Without the sign of -0: weights are compared by their bits, too.
+        Ok(weight.abs())
     }
 
     /// An error if there is another word in the line.

@@ -231,7 +231,7 @@ impl<K: Hash + Eq, V> Entries<K, V> {
         found.map(|(_, value)| value)
     }
 
-    pub(super) fn remove(&mut self, hash: u64, key: &K) -> Option<V> {
+    pub(in crate::collections) fn remove(&mut self, hash: u64, key: &K) -> Option<V> {
         let bucket = self.bucket_of(hash);
         let found = self.buckets[bucket].table.find_entry(in_table(hash), |(there, _)| there == key).ok()?;
         let ((_, value), _) = found.remove();
@@ -241,7 +241,7 @@ impl<K: Hash + Eq, V> Entries<K, V> {
 
     /// The value of a key. A missing key gets `value`; otherwise `value` is returned.
     #[inline]
-    pub(super) fn entry(&mut self, hash: u64, key: K, value: V) -> (&mut V, Option<V>) {
+    pub(in crate::collections) fn entry(&mut self, hash: u64, key: K, value: V) -> (&mut V, Option<V>) {
         let (entry, len) = self.place(hash, &key);
         match entry {
             Entry::Occupied(found) => (&mut found.into_mut().1, Some(value)),

@@ -2,12 +2,14 @@
 
 mod chunks;
 mod closures;
+mod collect;
 mod debug;
 mod defaults;
 mod entries;
 mod fold;
 mod hashing;
 mod keyed_updates;
+mod lookups;
 mod map;
 mod merges;
 mod parts;
@@ -56,6 +58,7 @@ use std::hash::Hash;
 /// | one entry | [`get`](Self::get), [`insert`](Self::insert), [`remove`](Self::remove) | one each |
 /// | to change a value | [`update`](Self::update), of a key that may be missing; [`apply`](Self::apply) | one each |
 /// | many small changes | [`updates`](Self::updates); [`merges`](Self::merges), which combines those of equal keys | one for some thousands |
+/// | to insert many | [`extend`](Self::extend), or `collect` | one for some thousands |
 /// | all entries, here | [`chunks`](Self::chunks), [`drain`](Self::drain) | one for some thousands |
 /// | each entry, where it is | [`par_for_each`](Self::par_for_each), [`retain`](Self::retain), [`map_all`](Self::map_all) | a few for each worker |
 /// | another map, or one value, of all | [`par_map`](Self::par_map), [`par_filter`](Self::par_filter), [`par_fold`](Self::par_fold), [`par_map_reduce`](Self::par_map_reduce) | two for each worker |
@@ -149,7 +152,7 @@ impl<K: Hash + Eq + 'static, V: 'static> DistMap<K, V> {
 
     /// The part that a key belongs to, and its hash.
     #[inline]
-    fn at(&self, key: &K) -> (&Trust<Entries<K, V>>, u64) {
+    pub(in crate::collections) fn at(&self, key: &K) -> (&Trust<Entries<K, V>>, u64) {
         let hash = self.hashing.hash(key);
         (&self.shards.shards()[self.shards.index_of_hash(hash)], hash)
     }
@@ -163,64 +166,6 @@ impl<K: Hash + Eq + 'static, V: 'static> Default for DistMap<K, V> {
 }
 
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
-    /// A copy of the value of a key, if it is there. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistMap;
-    /// let squares = DistMap::new();
-    /// squares.insert(3_u64, 9_u64);
-    /// assert_eq!((squares.get(3), squares.get(4)), (Some(9), None));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn get(&self, key: K) -> Option<V>
-    where
-        V: Clone,
-    {
-        let (entries, hash) = self.at(&key);
-        entries.apply_with(copy, (hash, key))
-    }
-
-    /// Like [`get`](Self::get), without waiting.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistMap;
-    /// let squares = DistMap::new();
-    /// squares.insert(3_u64, 9_u64);
-    /// let (three, four) = (squares.get_async(3), squares.get_async(4)); // both are under way
-    /// assert_eq!((three.wait(), four.wait()), (Some(9), None));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn get_async(&self, key: K) -> Pending<Option<V>>
-    where
-        V: Clone,
-    {
-        let (entries, hash) = self.at(&key);
-        entries.apply_with_async(copy, (hash, key))
-    }
-
-    /// Like [`get`](Self::get), without waiting: `then` is called with the copy, on this worker, as by [`Trust::apply_then`].
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// let squares = gossamer::collections::DistMap::new();
-    /// squares.insert(3, 9);
-    /// squares.get_then(3, |square| assert_eq!(square, Some(9)));
-    /// assert!(squares.contains_key(3)); // served behind it
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn get_then(&self, key: K, then: impl FnOnce(Option<V>) + 'static)
-    where
-        V: Clone,
-    {
-        let (entries, hash) = self.at(&key);
-        entries.apply_with_then(copy, (hash, key), then);
-    }
-
     /// Sets the value of a key, and returns the value that it had. One request.
     ///
     /// ```
@@ -320,28 +265,6 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 }
 
-impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
-    /// Whether the map has a key. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistMap;
-    /// let squares = DistMap::new();
-    /// squares.insert(3_u64, 9_u64);
-    /// assert!(squares.contains_key(3) && !squares.contains_key(4));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn contains_key(&self, key: K) -> bool {
-        let (entries, hash) = self.at(&key);
-        entries.apply_with(contains, (hash, key))
-    }
-}
-
-fn copy<K: Hash + Eq, V: Clone>(entries: &mut Entries<K, V>, (hash, key): (u64, K)) -> Option<V> {
-    entries.find(hash, &key).cloned()
-}
-
 fn insert<K: Hash + Eq, V>(entries: &mut Entries<K, V>, (hash, key, value): (u64, K, V)) -> Option<V> {
     let (there, value) = entries.entry(hash, key, value);
     value.map(|value| std::mem::replace(there, value))
@@ -349,10 +272,6 @@ fn insert<K: Hash + Eq, V>(entries: &mut Entries<K, V>, (hash, key, value): (u64
 
 fn remove<K: Hash + Eq, V>(entries: &mut Entries<K, V>, (hash, key): (u64, K)) -> Option<V> {
     entries.remove(hash, &key)
-}
-
-fn contains<K: Hash + Eq, V>(entries: &mut Entries<K, V>, (hash, key): (u64, K)) -> bool {
-    entries.find(hash, &key).is_some()
 }
 
 impl<K: 'static, V: 'static> DistMap<K, V> {

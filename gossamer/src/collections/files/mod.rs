@@ -1,5 +1,7 @@
-//! Reading vectors from files and writing them to files: each worker reads or writes its own part.
+//! Reading vectors from files and writing them to files, where each worker reads or writes its own part; and from
+//! readers and to writers.
 
+mod bytes;
 mod lines;
 mod numbers;
 

@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are read or written at once.
-const PIECE: usize = 4 << 20;
+pub(super) const PIECE: usize = 4 << 20;
 
 impl<T: NoRef + Clone> DistVec<T> {
     /// The numbers (or arrays, such as `[f64; 2]`) of a file that contains only their bytes, in the byte order of
@@ -117,7 +117,7 @@ impl<T: NoRef + Clone> DistVec<T> {
 
 /// Refuses, at compile time, everything but numbers and arrays of numbers. Of other types not all byte patterns are
 /// values, or only the compiler knows the layout.
-const fn assert_number<T: NoRef>() {
+pub(super) const fn assert_number<T: NoRef>() {
     assert!(
         matches!(T::SHAPE, Shape::Plain) && size_of::<T>() > 0,
         "only numbers, and arrays of them, are read from files, and written to them, as their bytes"

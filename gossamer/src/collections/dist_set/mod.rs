@@ -1,5 +1,7 @@
 //! [`DistSet`]: a set whose keys are spread over workers by their hashes.
 
+mod keys;
+
 use crate::collections::{Chunks, DistMap, KeyedUpdates};
 use crate::{NoRef, Trustee};
 use std::fmt;
@@ -88,67 +90,6 @@ impl<K: Hash + Eq + 'static> Default for DistSet<K> {
 }
 
 impl<K: Hash + Eq + NoRef> DistSet<K> {
-    /// Inserts a key, and returns whether it is new. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistSet;
-    /// let seen = DistSet::new();
-    /// assert!(seen.insert(7_u64));
-    /// assert!(!seen.insert(7));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn insert(&self, key: K) -> bool {
-        self.keys.insert(key, ()).is_none()
-    }
-
-    /// Like [`insert`](Self::insert), without waiting: `then` is told whether the key is new, on this worker, as with
-    /// [`Trust::apply_then`](crate::Trust::apply_then).
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistSet;
-    /// let seen = DistSet::new();
-    /// seen.insert_then(7_u64, |is_new| assert!(is_new));
-    /// assert!(seen.contains(7)); // served behind it
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn insert_then(&self, key: K, then: impl FnOnce(bool) + 'static) {
-        self.keys.insert_then(key, (), |before| then(before.is_none()));
-    }
-
-    /// Whether the set has a key. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistSet;
-    /// let seen = DistSet::new();
-    /// assert!(!seen.contains(7_u64));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn contains(&self, key: K) -> bool {
-        self.keys.contains_key(key)
-    }
-
-    /// Removes a key, and returns whether it was there. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistSet;
-    /// let seen = DistSet::new();
-    /// seen.insert(7_u64);
-    /// assert!(seen.remove(7));
-    /// assert!(!seen.remove(7));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn remove(&self, key: K) -> bool {
-        self.keys.remove(key).is_some()
-    }
-
     /// A handle for inserting many keys in batches: a key that is pushed more than once is sent once, as long as it
     /// is still gathered ([`DistMap::merges`]).
     ///
@@ -164,6 +105,22 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     #[track_caller]
     pub fn inserts(&self) -> KeyedUpdates<K, ()> {
         self.keys.merges(const { |(): &mut (), ()| {} })
+    }
+
+    /// Inserts many keys in batches, as [`inserts`](Self::inserts) does.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let words = gossamer::collections::DistSet::new();
+    /// words.extend("to be or not to be".split(' ').map(str::to_owned));
+    /// assert_eq!(words.len(), 4);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn extend(&self, keys: impl IntoIterator<Item = K>) {
+        let mut inserts = self.inserts();
+        inserts.extend(keys.into_iter().map(|key| (key, ())));
+        inserts.finish();
     }
 
     /// Copies of all keys, some thousands at a time, in no particular order: the keys of [`DistMap::chunks`].
@@ -199,6 +156,16 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     #[track_caller]
     pub fn drain(&self) -> impl Iterator<Item = Vec<K>> {
         keys_of(self.keys.drain())
+    }
+}
+
+impl<K: Hash + Eq + NoRef> FromIterator<K> for DistSet<K> {
+    /// On all workers of all nodes: [`new`](DistSet::new), then [`extend`](DistSet::extend).
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        let set = Self::new();
+        set.extend(keys);
+        set
     }
 }
 
