@@ -1,4 +1,4 @@
-//! What clients of both kinds have: the servers that they ask, and when they begin and end.
+//! What clients of both kinds share: the servers that they ask, and when they begin and end.
 
 use gossamer::{NoRef, Trust};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ pub struct Task {
     pub duration: Duration,
 }
 
-/// When a client begins, and from when until when it counts.
+/// When a client begins, and the time during which its requests count.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub begins: Instant,
@@ -28,7 +28,7 @@ impl Task {
         Span { begins, counts_from, ends: counts_from + self.duration }
     }
 
-    /// Of one fiber.
+    /// The results of one fiber.
     pub fn random(&self, fiber: usize) -> fastrand::Rng {
         fastrand::Rng::with_seed((self.number as u64) << 32 | fiber as u64)
     }

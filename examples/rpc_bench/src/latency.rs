@@ -4,13 +4,13 @@ use gossamer::NoRef;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// Three digits of each latency are kept, in nanoseconds up to a minute; longer ones count as that.
+/// Latencies are kept to three digits, in nanoseconds up to a minute; longer ones count as a minute.
 const LONGEST: u64 = 60_000_000_000;
 
 /// How long requests took.
 pub struct Latencies(Histogram<u64>);
 
-/// As they travel: each latency that was found, and how often.
+/// In the form in which they travel: each latency that occurred, and how often.
 #[derive(NoRef, Clone)]
 pub struct Found(Vec<(u64, u64)>);
 

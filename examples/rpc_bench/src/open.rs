@@ -1,5 +1,5 @@
-//! An open loop: requests are due at moments that were fixed beforehand, whatever the servers do. The latency of a request begins when it was
-//! due, so a client that is held up shows it (no coordinated omission).
+//! An open loop: requests are due at moments that were fixed beforehand, whatever the servers do. The latency of a
+//! request counts from the moment when it was due, so a client that is held up shows it (no coordinated omission).
 
 use crate::client::{Task, serve};
 use crate::latency::{Found, Latencies};
@@ -23,12 +23,12 @@ pub fn run<const BYTES: usize>((task, rate): (Task, f64)) -> Outcome {
     let under_way = Rc::new(Cell::new(0_u64));
     let mut random = task.random(0);
     let span = task.span();
-    // In seconds, in which a gap may be shorter than a clock tells.
+    // In seconds. A gap may be shorter than a clock can measure.
     let whole = (span.ends - span.begins).as_secs_f64();
     let mut next = 0.0;
     let mut now = span.begins;
     while next < whole && now < span.ends {
-        // Many at once if many are due: then they have waited, which counts.
+        // If many are due, many are sent at once: these have waited, which counts.
         for _ in 0..64 {
             let due = span.begins + Duration::from_secs_f64(next);
             if due > now || next >= whole {

@@ -39,7 +39,7 @@ pub struct Options {
     /// Print an object of JSON for each measurement, one to a line
     #[arg(long)]
     pub json: bool,
-    /// Workers of each node; one for each processor unless it is given
+    /// Workers of each node [default: one for each processor]
     #[arg(long)]
     threads: Option<usize>,
 }
@@ -49,7 +49,7 @@ impl Options {
         self.threads.map_or_else(Config::default, |threads| Config::default().threads(threads))
     }
 
-    /// What is wrong with it, if anything is.
+    /// What is wrong with the options, if anything is.
     pub fn check(&self, workers: usize) -> Result<(), String> {
         if let Some(bytes) = self.bytes.iter().find(|bytes| !BYTES.contains(bytes)) {
             return Err(format!("--bytes {bytes}: a request captures one of {BYTES:?}"));

@@ -18,14 +18,14 @@ pub struct Report {
 #[derive(NoRef)]
 pub enum Kind {
     Closed {
-        /// Of each client worker.
+        /// By each client worker.
         fibers: usize,
         batch: usize,
     },
     Open {
         /// Requests a second.
         offered: f64,
-        /// Requests that were due and not sent.
+        /// Requests that were due and were not sent.
         unsent: u64,
     },
 }

@@ -15,7 +15,7 @@ struct Roles {
 }
 
 impl Roles {
-    /// The first workers of each node serve, so that nodes are alike; of one worker alone it does both.
+    /// The first workers of each node serve, so that all nodes are alike; a single worker does both.
     fn new(servers: Option<usize>) -> Self {
         let nodes: Vec<_> = rack::nodes().into_iter().map(|node| node.workers()).collect();
         let longest = nodes.iter().map(Vec::len).max().unwrap_or(0);
@@ -74,7 +74,7 @@ macro_rules! with_bytes {
             128 => $call!(128),
             256 => $call!(256),
             1024 => $call!(1024),
-            // `Options::check` has seen to it.
+            // `Options::check` has made sure of that.
             other => unreachable!("{other} bytes"),
         }
     };

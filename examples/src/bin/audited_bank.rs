@@ -1,6 +1,6 @@
-//! A bank with an auditor: an account is a latch, so a movement may tell the auditor, and wait for it, before anybody
-//! else sees the account. The coins in the accounts and those on the way add up to the same sum at the end, on any
-//! number of nodes.
+//! A bank with an auditor: an account is a latch, so a movement may report to the auditor, and wait for it, before
+//! anybody else sees the account. At the end the coins in the accounts and those on the way add up to the same sum, on
+//! any number of nodes.
 
 use gossamer::{Latch, NoRef, Trust, Trustee};
 
@@ -8,7 +8,7 @@ const ACCOUNTS: usize = 40;
 /// Coins in each account when the bank opens.
 const OPENING: u64 = 1000;
 const TELLERS: usize = 20;
-/// How often each of them moves money.
+/// How often each fiber moves money.
 const TRANSFERS: usize = 200;
 
 type Account = Trust<Latch<u64>>;

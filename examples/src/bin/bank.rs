@@ -35,13 +35,13 @@ impl fmt::Display for Refused {
 
 #[gossamer::delegate]
 impl Account {
-    /// Pays in, and gives the new balance.
+    /// Pays in, and returns the new balance.
     fn deposit(&mut self, coins: u64) -> u64 {
         self.balance += coins;
         self.balance
     }
 
-    /// Pays out, and gives the new balance.
+    /// Pays out, and returns the new balance.
     fn withdraw(&mut self, coins: u64) -> Result<u64, Refused> {
         match self.balance.checked_sub(coins) {
             None => Err(Refused { missing: coins - self.balance }),
@@ -57,7 +57,7 @@ impl Account {
     }
 }
 
-/// Moves money between accounts picked at random. What an account does not have is not moved.
+/// Moves money between random accounts. What an account does not have is not moved.
 fn teller(accounts: &[Trust<Account>], seed: usize) {
     let mut random = seed;
     let mut below = |limit| {

@@ -1,4 +1,4 @@
-//! A chat by channels: a fiber is the room, and tells each member what it hears from any, over channels.
+//! A chat over channels: a fiber is the room. It hears from all members, and tells each of them what it hears.
 //!
 //! `cargo run --release -p examples --bin chat_channels -- 127.0.0.1:7878`, then `nc 127.0.0.1 7878` in several terminals. A member
 //! that is 100 lines behind is no longer told.
@@ -44,7 +44,7 @@ fn main() -> io::Result<()> {
 }
 
 fn write(lines: Receiver<Arc<str>>, mut output: TcpStream) {
-    // Its member has gone if it fails, and says so by itself.
+    // If this fails, the member has gone, which it reports itself.
     drop(lines.map(|line| output.write_all(line.as_bytes())).find(Result::is_err));
 }
 

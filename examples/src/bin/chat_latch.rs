@@ -9,7 +9,7 @@ use gossamer::{Latch, Trust};
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-/// Longer lines are told as several.
+/// Longer lines are split.
 const LONGEST_LINE: u64 = 1024;
 
 type Member = Trust<Latch<TcpStream>>;
@@ -31,7 +31,7 @@ fn main() -> io::Result<()> {
             }
         };
         let ((stream, peer), members) = (connection?, members.clone());
-        // Nobody joins it; like its socket it stays on this node.
+        // Nobody joins this fiber. Like its socket, it stays on this node.
         drop(gossamer::spawn(move || {
             let name = peer.port().to_string();
             if let Err(error) = talk(stream, &name, &members) {
@@ -61,7 +61,7 @@ fn tell(members: &Members, line: &str) {
     let all: Vec<Member> = members.apply(|members| members.values().cloned().collect());
     for member in all {
         let line = line.to_owned();
-        // A member that has gone is taken off the list by its own fiber.
+        // When a member goes, its own fiber takes it off the list.
         member.launch_then(move |stream| stream.write_all(line.as_bytes()).is_ok(), |_written| ());
     }
 }

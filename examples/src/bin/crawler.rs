@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The rest of a longer page is not read.
 const LONGEST_PAGE: u64 = 1 << 20;
 
-/// The paths that some fiber takes care of.
+/// The paths that some fiber is taking care of.
 type Seen = DistSet<String>;
 
 #[gossamer::main]
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// How many pages can be reached from this one that nobody has seen before.
+/// How many pages that nobody has seen before can be reached from this one.
 #[gossamer::delegate]
 fn crawl(host: String, path: String, seen: Seen) -> u64 {
     if !seen.insert(path.clone()) {

@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
             }
         };
         let (stream, peer) = connection?;
-        // Nobody joins it; like its socket it stays on this node.
+        // Nobody joins this fiber. Like its socket, it stays on this node.
         drop(gossamer::spawn(move || {
             if let Err(error) = echo(stream) {
                 eprintln!("{peer}: {error}");

@@ -24,7 +24,7 @@ fn parse(line: &str) -> Point {
     [numbers.next().unwrap_or(0.0), numbers.next().unwrap_or(0.0)]
 }
 
-/// For each centre, the sum of the points that are nearest to it, and how many these are.
+/// For each centre, the sum of the points that are nearest to it, and how many points these are.
 #[gossamer::delegate]
 fn sums(points: &DistVec<Point>, centres: Vec<Point>) -> Vec<(Point, u64)> {
     let mut sums = vec![([0.0; 2], 0); centres.len()];

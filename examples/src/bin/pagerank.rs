@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 const DAMPING: f64 = 0.85;
 
-/// The pages that one has links to, its rank, and what has come from pages that have a link to it.
+/// The pages that a page links to, its rank, and the rank that pages with a link to it have sent.
 type Page = (Vec<usize>, f64, f64);
 
 fn parse(line: &str) -> (usize, usize) {

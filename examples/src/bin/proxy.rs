@@ -1,4 +1,5 @@
-//! A proxy: what a client sends goes to another server, and back, without coming into the memory of this program.
+//! A proxy: what a client sends goes to another server, and the answer comes back, without entering the memory of this
+//! program.
 //!
 //! `cargo run --release -p examples --bin proxy -- 127.0.0.1:8000 example.org:80`, then `curl -H 'Host: example.org' http://127.0.0.1:8000/`.
 //! The kernel moves the bytes, through pipes; SIGTERM or Ctrl-C ends it.
@@ -39,7 +40,7 @@ fn listen(address: &str, target: &str) -> io::Result<()> {
         });
         while let Ok((client, _peer)) = listener.accept() {
             let target = target.to_owned();
-            // Nobody joins it; like its socket it stays on this node.
+            // Nobody joins this fiber. Like its socket, it stays on this node.
             drop(gossamer::spawn(move || pass_on(client, &target)));
         }
     });

@@ -6,7 +6,7 @@
 use gossamer::Sharded;
 use std::collections::{HashMap, VecDeque};
 
-/// Entries of a shard.
+/// Entries in a shard.
 const ROOM: usize = 100;
 
 /// What a `DistMap` cannot do: forget.
@@ -19,7 +19,7 @@ struct Cache {
 
 #[gossamer::delegate]
 impl Cache {
-    /// The square of a number, which is computed if it is not here.
+    /// The square of a number; if it is not here, it is computed.
     fn square(&mut self, number: u64) -> u64 {
         if let Some(square) = self.entries.get(&number) {
             return *square;

@@ -15,7 +15,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A client that has not agreed with this server after so long is given up.
+/// How long a client may take for the handshake before it is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[gossamer::main]

@@ -41,7 +41,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
             command.env_remove(name);
         }
     }
-    // Unoptimised and on a busy machine, programs are told rightly that they compute for long.
+    // On a busy machine, unoptimised programs rightly get reports that they compute for long.
     command.env("GOSSAMER_BLOCKED_MILLISECONDS", "0");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -13,7 +13,7 @@ impl Client {
         Self(BufReader::new(stream))
     }
 
-    /// As the chats call it.
+    /// The name by which the chats call it.
     pub fn name(&self) -> u16 {
         self.0.get_ref().local_addr().unwrap().port()
     }
@@ -28,7 +28,7 @@ impl Client {
         line
     }
 
-    /// Ends its words, and hears the server out until that hangs up, too.
+    /// Ends what it says, and listens until the server hangs up, too.
     pub fn leave(&mut self) {
         self.0.get_ref().shutdown(Shutdown::Write).unwrap();
         while !self.hear().is_empty() {}

@@ -43,8 +43,8 @@ fn the_pipeline_squares_and_adds_up_each_number_once() {
     }
 }
 
-/// A site whose page of number N has links to those of 2 N and 2 N + 1, to itself, to page 1, and to another site; pages above 200
-/// are not there. Returns its address, and which pages were asked for.
+/// A site whose page N has links to pages 2 N and 2 N + 1, to itself, to page 1, and to another site; pages above 200
+/// do not exist. Returns its address, and the pages that were asked for.
 fn site() -> (String, Arc<Mutex<Vec<u64>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, asked) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Vec::new())));

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{ChildStdout, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The processes of one application, of which the first is node 0; one alone is no rack.
+/// The processes of one application, the first of which is node 0. A single process is not a rack.
 pub struct Nodes {
     pub processes: Vec<Watched>,
     output: BufReader<ChildStdout>,
@@ -58,7 +58,7 @@ impl Nodes {
         assert_eq!((ended.status, ended.errors.as_str()), (Some(0), ""));
     }
 
-    /// Waits for the end of all; gives what node 0 wrote, the errors of all, and the first status that is not 0.
+    /// Waits for the end of all; returns the output of node 0, the errors of all, and the first status that is not 0.
     pub fn wait(mut self) -> Ended {
         let (mut output, mut errors, mut status) = (Vec::new(), String::new(), Some(0));
         self.output.read_to_end(&mut output).unwrap();

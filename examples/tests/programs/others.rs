@@ -83,7 +83,7 @@ fn the_counter_server_counts_over_all_its_clients() {
         assert_eq!(client.answer("everybody\n"), format!("{}\n", index + 1));
         assert_eq!(client.answer(&format!("client {index}\n")), "1\n");
     }
-    // One that talks too much is hung up on, which nobody else notices.
+    // A client that talks too much is hung up on, and nobody else notices.
     let mut chatterer = Client::connect(address);
     assert_eq!(chatterer.answer(&"x".repeat(1024)), "");
     assert_eq!(clients[7].answer("everybody\n"), "21\n");

@@ -7,8 +7,8 @@ use gossamer::collections::{DistVec, Frontier};
 use gossamer::{NoRef, TeamMember, Workers};
 use std::time::Duration;
 
-/// Three vertices with an edge between any two. Each row of the graph has the neighbours with lower numbers; the middle
-/// vertex is asked whether it has an edge to the lowest.
+/// A triangle is three vertices with an edge between any two. Each row of the graph has the neighbours with lower
+/// numbers; the middle vertex is asked whether it has an edge to the lowest.
 pub fn triangles(size: usize) -> (String, Duration) {
     // Many neighbours, so that there are triangles.
     let near = const {
@@ -59,15 +59,16 @@ pub fn triangles(size: usize) -> (String, Duration) {
 /// A row of a matrix, or a column.
 #[derive(Clone, Copy, NoRef)]
 struct Line {
-    /// Of a row: how many columns are left in it, and their sum, which is the last one in the end. Of a column: 2, until it is taken.
+    /// Of a row: how many columns are left in it, and their sum, which is the last one in the end. Of a column: 2,
+    /// until it is taken.
     left: u32,
     sum: u64,
-    /// In which it was taken.
+    /// The round in which it was taken.
     round: u32,
 }
 
-/// A matrix that is upper triangular except for the order of its rows and columns: such an order is found. A row with
-/// one column left is taken with this column, which then is left in no other row.
+/// Finds an order of rows and columns that makes a matrix upper triangular, if there is one. A row with one column left
+/// is taken together with this column, which then is no longer left in any other row.
 pub fn topological_sort(size: usize) -> (String, Duration) {
     let matrix = mixed_triangular(size);
     let (lines, elapsed) = timed(|| taken(&matrix));
@@ -76,7 +77,7 @@ pub fn topological_sort(size: usize) -> (String, Duration) {
     let mut seen = vec![false; size];
     for (row, line) in matrix.iter().zip(rows) {
         assert!(line.left == 0 && line.round > 0, "each row is taken");
-        // The sum is without its own column by now, which was taken in the next round.
+        // By now the sum no longer contains the row's own column, which was taken in the next round.
         let own = row.iter().filter(|column| columns[**column as usize].round == line.round + 1);
         let own: Vec<_> = own.filter(|column| !seen[**column as usize]).collect();
         let later = row.iter().filter(|column| columns[**column as usize].round > line.round + 1).count();
@@ -90,7 +91,7 @@ pub fn topological_sort(size: usize) -> (String, Duration) {
 
 #[gossamer::delegate]
 fn mixed_triangular(size: usize) -> Matrix {
-    // Above the diagonal, what a random matrix has there.
+    // Above the diagonal it has what a random matrix has there.
     let triangular = random_matrix(size);
     triangular.par_for_each(|index, row| {
         row.retain(|column| *column as usize > index);
@@ -99,7 +100,7 @@ fn mixed_triangular(size: usize) -> Matrix {
     permuted(&triangular, &random_permutation(size, 1), &random_permutation(size, 2))
 }
 
-/// When each row of a matrix and, after these, each column was taken.
+/// When each row of a matrix was taken, followed by when each column was.
 #[gossamer::delegate]
 fn taken(matrix: &Matrix) -> DistVec<Line> {
     let of_columns = transposed(matrix).to_vec();

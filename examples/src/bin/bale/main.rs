@@ -10,7 +10,7 @@ mod vectors;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Prints what it has done, and how long that took, without making the input and without checking the result.
+/// Prints what a kernel has done, and how long that took, without making the input and without checking the result.
 type Kernel = fn(usize) -> (String, Duration);
 
 const KERNELS: [(&str, Kernel); 7] = [

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub type Matrix = DistVec<Vec<u32>>;
 
-/// This many rows and columns, with up to eight elements in a row.
+/// A matrix with this many rows and columns, and up to eight elements in a row.
 pub fn random_matrix(size: usize) -> Matrix {
     let row = const {
         |index: usize, size: usize| {
@@ -28,11 +28,11 @@ pub fn sort_rows(matrix: &Matrix) {
     matrix.par_for_each(const { |_, row: &mut Vec<u32>| row.sort_unstable() });
 }
 
-/// Elements of a matrix by row and column, as they come.
+/// Elements of a matrix by row and column, as they arrive.
 type Arrived = Vec<(u32, u32)>;
 
-/// The matrix with rows for columns. A worker gets the elements of its rows in one list, and puts them in order when all
-/// are there: a row that grew with each element would be moved again and again.
+/// The transposed matrix. A worker gets the elements of its rows in one list, and puts them in order once all are
+/// there: rows that grew with each element would be moved again and again.
 pub fn transposed(matrix: &Matrix) -> Matrix {
     let transposed = DistVec::from_fn(matrix.len(), const { |_| Vec::new() });
     let arrived = DistVec::filled(Workers::all().trustees().len(), Arrived::new());
@@ -40,8 +40,7 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
         |member: &TeamMember, (matrix, transposed, arrived): (Matrix, Matrix, DistVec<Arrived>)| {
             let mut updates =
                 arrived.updates(const { |arrived: &mut Arrived, element| arrived.push(element) });
-            // The contents of the worker's own rows, in one piece: they belong to this worker only while the closure
-            // runs.
+            // The worker's own rows, in one piece: they belong to this worker only while the closure runs.
             let own = matrix.local(|rows| {
                 rows.indexed()
                     .flat_map(|(index, row)| row.iter().map(move |column| (*column, index as u32)))
@@ -60,7 +59,7 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     transposed
 }
 
-/// Fills rows, which are neighbours, with their elements: a counting sort.
+/// Fills rows, which are adjacent, with their elements, by a counting sort.
 fn fill_rows(rows: &mut Elements<Vec<u32>>, elements: &[(u32, u32)]) {
     if rows.is_empty() {
         return;

@@ -54,7 +54,7 @@ pub fn permutation(size: usize) -> (String, Duration) {
     (format!("{size} numbers, each once, {fixed} of them in their places"), elapsed)
 }
 
-/// Numbers are thrown at twice as many places, again and again until each has hit a free one; then the gaps are
+/// Numbers are thrown at twice as many places, again and again until each has hit a free one. Then the gaps are
 /// removed.
 pub fn random_permutation(size: usize, stream: usize) -> DistVec<u32> {
     const FREE: u32 = u32::MAX;

@@ -1,9 +1,10 @@
-//! Random graphs as those of the Graph500 benchmark: Kronecker graphs, with lengths of edges.
+//! Random graphs like those of the Graph500 benchmark: Kronecker graphs, with lengths of edges.
 
 use gossamer::collections::DistVec;
 use gossamer::{NoRef, Workers};
 
-/// Of 2^scale vertices, and 16 edges for each, which go both ways. Each edge is a function of its number, so any worker can make any.
+/// A graph of 2^scale vertices, with 16 edges for each, which go both ways. Each edge is a function of its number, so
+/// any worker can make any edge.
 #[derive(Clone, Copy, NoRef)]
 pub struct Kronecker {
     pub scale: u32,
@@ -38,7 +39,7 @@ impl Kronecker {
         (self.renamed(from), self.renamed(to), fraction() as f32)
     }
 
-    /// Another name for a vertex, so that those with many edges are everywhere.
+    /// Another name for a vertex, so that vertices with many edges are everywhere.
     fn renamed(self, vertex: u64) -> u32 {
         let mask = self.vertices() as u64 - 1;
         let rename = |vertex: u64, factor: u64| {
@@ -66,7 +67,7 @@ impl Kronecker {
             }
         };
         Workers::all().each_with(make, (self, rows.clone()));
-        // In whichever order they came.
+        // In whatever order they arrived.
         rows.par_for_each(
             const {
                 |_, row: &mut Vec<(u32, f32)>| {

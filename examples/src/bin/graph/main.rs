@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The vertex with most edges.
+/// The vertex with the most edges.
 fn root(rows: &[Vec<(u32, f32)>]) -> u32 {
     (0..rows.len()).max_by_key(|vertex| rows[*vertex].len()).unwrap_or(0) as u32
 }
@@ -71,7 +71,7 @@ fn sssp(graph: Kronecker) {
     let took = begun.elapsed();
 
     let (found, expected) = (distances.to_vec(), dijkstra(&rows, root));
-    // Sums along paths are the same in either, term by term.
+    // Sums along paths are equal in both, term by term.
     assert!(found == expected, "the lengths are those of Dijkstra's algorithm");
     let reached = found.iter().filter(|distance| distance.is_finite());
     let furthest = reached.clone().copied().fold(0.0, f32::max);
@@ -83,7 +83,7 @@ fn sssp(graph: Kronecker) {
     eprintln!("{took:?}");
 }
 
-/// How many edges each vertex is away.
+/// How many edges away each vertex is.
 fn levels(rows: &[Vec<(u32, f32)>], root: u32) -> Vec<u32> {
     let mut levels = vec![NONE; rows.len()];
     levels[root as usize] = 0;
@@ -102,7 +102,7 @@ fn levels(rows: &[Vec<(u32, f32)>], root: u32) -> Vec<u32> {
 fn dijkstra(rows: &[Vec<(u32, f32)>], root: u32) -> Vec<f32> {
     let mut distances = vec![f32::INFINITY; rows.len()];
     distances[root as usize] = 0.0;
-    // The bits of floating-point numbers that are not negative are in their order.
+    // Floating-point numbers that are not negative have the same order as their bits.
     let mut queue = BinaryHeap::from([Reverse((0, root))]);
     while let Some(Reverse((bits, vertex))) = queue.pop() {
         let distance = f32::from_bits(bits);

@@ -6,13 +6,13 @@ use gossamer::NoRef;
 use gossamer::collections::{DistMap, KeyedUpdates};
 use std::cmp::Ordering;
 
-/// Bytes of long words after which they are sent, so that not many are kept.
+/// Long words are sent once they have this many bytes, so that not many are kept.
 const MOST_BYTES: usize = 4 << 20;
 
 /// How often each word was found.
 #[derive(Clone, NoRef)]
 pub struct Counts {
-    /// Most words are short: as a number one is hashed and compared at once, and needs no memory of its own.
+    /// Most words are short: as a number, a word is hashed and compared at once, and needs no memory of its own.
     short: DistMap<u128, u64>,
     long: DistMap<Vec<u8>, u64>,
 }
@@ -25,7 +25,7 @@ pub struct Counted {
 }
 
 impl Ord for Counted {
-    /// The most frequent first, and in the order of their bytes those that are equally frequent.
+    /// The most frequent first; of equally frequent words, in order of their bytes.
     fn cmp(&self, other: &Self) -> Ordering {
         other.count.cmp(&self.count).then_with(|| self.word.cmp(&other.word))
     }
@@ -47,12 +47,12 @@ impl Counts {
     pub fn first(&self, most: usize) -> Vec<Counted> {
         let short = self.short.map_all(|entries| first_of(entries.iter(), most, |word| from_number(*word)));
         let long = self.long.map_all(|entries| first_of(entries.iter(), most, |word: &Vec<u8>| word.clone()));
-        // Of very many words, too long for a worker that others ask.
+        // If there are very many words, this takes too long for a worker that others wait for.
         gossamer::unblock(move || first(short.into_iter().chain(long).flatten().collect(), most))
     }
 }
 
-/// The `most` most frequent words of those that one worker has, in order.
+/// The `most` most frequent words of one worker, in order.
 fn first_of<'a, K: 'a>(
     entries: impl Iterator<Item = (&'a K, &'a u64)> + Clone,
     most: usize,
@@ -63,7 +63,7 @@ fn first_of<'a, K: 'a>(
     first(frequent.map(|(key, count)| Counted { count: *count, word: word(key) }).collect(), most)
 }
 
-/// The smallest of the `most` largest counts: words that are less frequent need not be looked at.
+/// The smallest of the `most` largest counts: less frequent words need not be looked at.
 fn least_of_first(mut counts: Vec<u64>, most: usize) -> u64 {
     match most.checked_sub(1) {
         Some(last) if last < counts.len() => *counts.select_nth_unstable_by(last, |a, b| b.cmp(a)).1,
@@ -96,7 +96,7 @@ impl Counter {
         Self { short, long, long_bytes: 0 }
     }
 
-    /// Counts the words that end in this block. The fiber waits now and then until the workers have served it.
+    /// Counts the words that end in this block. Now and then the fiber waits until the workers have caught up.
     pub fn feed(&mut self, splitter: &mut Splitter, block: &mut [u8]) {
         splitter.feed(block, &mut |word| self.count(word));
     }
@@ -124,7 +124,7 @@ impl Counter {
         }
     }
 
-    /// Waits until all that was counted is in the maps.
+    /// Waits until everything that was counted is in the maps.
     pub fn hand_over(self) {
         self.short.finish();
         self.long.finish();

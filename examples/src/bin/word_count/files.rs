@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 
-/// Bytes of one read. Between two of them the worker serves its trustee, so a block must not take long to count.
+/// Bytes of one read. Between two reads the worker serves its trustee, so counting a block must not take long.
 const BLOCK: usize = 128 * 1024;
 /// Fibers on each worker: while one waits for others, another counts.
 const FIBERS: usize = 2;
@@ -41,7 +41,7 @@ fn read_all(agenda: &Trust<Agenda>, counts: &Counts, progress: &Progress) -> u64
     shortened
 }
 
-/// What a fiber keeps from piece to piece.
+/// What a fiber keeps from one piece to the next.
 struct Reader<'a> {
     /// The file of the last piece: the next one is often of the same.
     file: Option<(usize, File)>,
@@ -51,7 +51,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Counts the words that begin in a piece. If the file cannot be read to the end, those before are counted.
+    /// Counts the words that begin in a piece. If the file cannot be read to the end, the words before are counted.
     fn read(&mut self, piece: &Piece, splitter: &mut Splitter) -> io::Result<()> {
         let outcome = self.open(&piece.input).and_then(|()| self.read_words(piece, splitter));
         self.counter.finish(splitter);
@@ -87,7 +87,7 @@ impl Reader<'_> {
         self.read_rest_of_word(offset, splitter)
     }
 
-    /// Reads what belongs to the last word beyond the end of the piece.
+    /// Reads the rest of the last word, beyond the end of the piece.
     fn read_rest_of_word(&mut self, mut offset: u64, splitter: &mut Splitter) -> io::Result<()> {
         while splitter.wants_more() {
             let length = self.read_at(offset, LONGEST as u64)?;

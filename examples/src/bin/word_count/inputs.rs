@@ -42,12 +42,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A part of a file. It has the words that begin in it.
+/// A part of a file, with the words that begin in it.
 #[derive(Debug, PartialEq, Eq, NoRef)]
 pub struct Piece {
     pub input: Input,
     pub start: u64,
-    /// Where the next piece starts. The last one ends with the file, which may have grown.
+    /// Where the next piece starts. The last piece ends with the file, which may have grown.
     pub end: Option<u64>,
 }
 
@@ -94,12 +94,12 @@ fn size_of_file(path: &Path) -> io::Result<Option<u64>> {
     if !metadata.is_file() || metadata.len() == 0 {
         return Ok(None);
     }
-    // So that a file that must not be read is known before much work was done for the others.
+    // So that an unreadable file is noticed before much work was done for the others.
     File::open(path)?;
     Ok(Some(metadata.len()))
 }
 
-/// What is still to be read: a property that hands out pieces to fibers that have time for one.
+/// What is still to be read: a property that hands out pieces to fibers that have time.
 pub struct Agenda {
     /// The files with their sizes.
     files: VecDeque<(Input, u64)>,
@@ -131,8 +131,7 @@ impl Agenda {
         Some(Piece { input, start, end: None })
     }
 
-    /// Notes that an input failed. Unless as much as possible is to be counted, the inputs after it are not read any
-    /// more.
+    /// Notes that an input failed. Unless as much as possible is to be counted, the inputs after it are no longer read.
     pub fn fail(&mut self, failure: Failure) {
         if !self.keep_going {
             // Inputs before it are still read, so that the first of several failures is found, whichever fiber is

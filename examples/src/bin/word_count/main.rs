@@ -61,11 +61,11 @@ fn complain(problem: &dyn std::fmt::Display, status: u8) -> ExitCode {
     status.into()
 }
 
-/// What came of it.
+/// The result.
 struct Report {
     words: Vec<Counted>,
     failures: Vec<Failure>,
-    /// How many words were so long that only their beginning counts.
+    /// How many words were so long that only their beginnings count.
     shortened: u64,
 }
 

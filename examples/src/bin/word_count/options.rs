@@ -51,8 +51,8 @@ pub struct Options {
 impl Options {
     /// How the runtime is to be set up.
     pub fn config(&self) -> Config {
-        // The progress bar formats text in a fiber, which takes more stack than fibers usually have. Where other programs
-        // run, maybe more of this one, no thread should insist on its processor.
+        // The progress bar formats text in a fiber, which takes more stack than fibers usually have. Where other
+        // programs run, perhaps more instances of this one, no thread should insist on its processor.
         let config = Config::default().stack_size(128 * 1024).pin(false);
         self.threads.map_or(config.clone(), |threads| config.threads(threads.into()))
     }

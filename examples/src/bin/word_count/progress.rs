@@ -33,7 +33,7 @@ impl Progress {
     }
 }
 
-/// On a terminal, unless the output goes into a pipe: there it would disturb what the next program shows.
+/// On a terminal, unless the output goes into a pipe: the bar would disturb what the next program shows.
 fn is_seen() -> bool {
     io::stderr().is_terminal() && !is_pipe(&io::stdout())
 }
@@ -50,7 +50,7 @@ fn bar(total: Option<u64>) -> ProgressBar {
         }
         None => (ProgressBar::no_length(), "{spinner} {bytes}, {bytes_per_sec}"),
     };
-    // A template is checked when it is used; should one be wrong, the usual style will do.
+    // A template is checked when it is used. If it is wrong, the usual style will do.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = bar.with_style(style);
     bar.tick();

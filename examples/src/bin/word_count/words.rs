@@ -29,14 +29,14 @@ pub struct Splitter {
 enum Place {
     #[default]
     Between,
-    /// In a word that is to be found.
+    /// Inside a word that this splitter is to find.
     Inside,
-    /// In a word that is somebody else's.
+    /// Inside a word that another splitter finds.
     Skipping,
 }
 
 impl Splitter {
-    /// A splitter of a text that begins within a word, of which the rest is to be passed over.
+    /// A splitter of a text that begins inside a word, the rest of which is skipped.
     pub fn within_a_word() -> Self {
         Self { place: Place::Skipping, ..Self::default() }
     }
@@ -76,7 +76,7 @@ impl Splitter {
         if self.place == Place::Inside {
             let word = std::mem::take(&mut self.begun);
             self.found(&word, found);
-            // Its memory serves the next one.
+            // Its memory is reused for the next word.
             self.begun = word;
             self.begun.clear();
         }
@@ -106,14 +106,14 @@ impl Splitter {
     }
 }
 
-/// Hands the words that end in `text` to `found`. Returns where the one begins that does not, if any.
+/// Passes the words that end in `text` to `found`. Returns where the word begins that does not end in it, if any.
 #[inline(always)]
 fn whole_words(text: &[u8], mut found: impl FnMut(&[u8])) -> Option<usize> {
     let mut begin = None;
     let mut before = 0;
     let mut group = |offset: usize, bytes: &[u8; GROUP]| {
         let kinds = word_bytes(bytes);
-        // One bit where a word begins, and one where it has ended.
+        // One bit where a word begins, and one where a word has ended.
         let mut edges = kinds ^ (kinds << 1 | before);
         before = kinds >> (GROUP - 1);
         while edges != 0 {
@@ -172,7 +172,7 @@ mod tests {
         (words, splitter.shortened())
     }
 
-    /// The definition, as plainly as it can be put.
+    /// The definition, as plainly as possible.
     fn words_of(text: &[u8]) -> Vec<Vec<u8>> {
         let words = text.split(|byte| !is_word_byte(*byte)).filter(|word| !word.is_empty());
         words.map(|word| word[..word.len().min(LONGEST)].to_ascii_lowercase()).collect()

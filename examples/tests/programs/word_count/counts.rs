@@ -1,11 +1,11 @@
-//! The counts are those of the pipeline, whatever the text and however it is read.
+//! The counts equal those of the pipeline, whatever the text is and however it is read.
 
 use super::{all_counts, file, noise, pipeline, text_of_this_machine, word_count};
 use crate::child::{run, run_with_input};
 use std::fs;
 use std::path::PathBuf;
 
-/// More than the program hands to one fiber, of a file and of a stream.
+/// More than the program gives to one fiber at a time, from a file and from a stream.
 const PIECE: usize = 4 << 20;
 
 /// Compares the counts, read as files by several numbers of threads and as a stream, with the pipeline's.
@@ -16,7 +16,7 @@ fn counted_as_by_the_pipeline(files: &[PathBuf]) {
         let counts = all_counts(files, threads).well();
         assert!(counts == expected, "on {threads} threads the counts differ");
     }
-    // A stream of all files is that of the pipeline too: each file followed by a line's end.
+    // A stream of all files gives the pipeline's counts, too; each file is followed by a line end.
     let mut stream = Vec::new();
     for path in files {
         stream.extend(fs::read(path).unwrap());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-/// What each test has a directory of its own in.
+/// Where each test has a directory of its own.
 const DIRECTORIES: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// The program with these arguments.
@@ -25,7 +25,7 @@ fn all_counts(files: &[PathBuf], threads: &str) -> Ended {
     run(word_count(["--top", "all", "--threads", threads]).args(files))
 }
 
-/// All counts of some files as the pipeline has them that the help of the program shows.
+/// All counts of some files, by the pipeline that the help of the program shows.
 fn pipeline(files: &[PathBuf]) -> Vec<u8> {
     let help = String::from_utf8(run(&mut word_count(["--help"])).well()).unwrap();
     let lines = help.lines().skip_while(|line| !line.contains("export LC_ALL=C"));
@@ -40,13 +40,13 @@ fn file(test: &str, name: &str, bytes: &[u8]) -> PathBuf {
     fs::create_dir_all(&directory).unwrap();
     let (path, written) =
         (directory.join(name), directory.join(format!("{name}.{:?}", thread::current().id())));
-    // At once: tests of one name share it.
+    // In one step: tests of the same name share it.
     fs::write(&written, bytes).unwrap();
     fs::rename(written, &path).unwrap();
     path
 }
 
-/// Text that is on every Debian machine: the licences, and who holds the rights in what is installed.
+/// Text that every Debian machine has: the licences, and who holds the rights in what is installed.
 fn text_of_this_machine() -> Vec<PathBuf> {
     let list = |directory| fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     let licences = list("/usr/share/common-licenses");

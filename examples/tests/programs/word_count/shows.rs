@@ -4,8 +4,8 @@ use super::{file, text_of_this_machine, word_count};
 use crate::child::{Ended, command, run};
 use std::process::Stdio;
 
-/// Runs a shell command on a terminal of its own, with `$0` for the program and `$1` for a file of four words. What is
-/// shown is the output.
+/// Runs a shell command on a terminal of its own, with `$0` for the program and `$1` for a file of four words. Returns
+/// what is shown.
 fn on_a_terminal(shell: &str) -> Ended {
     let path = file("shows", "text", b"a word or two");
     let line = shell.replace("$0", env!("CARGO_BIN_EXE_word_count")).replace("$1", path.to_str().unwrap());
