@@ -26,9 +26,9 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Keys that there are.
 const KEYS: u64 = 10_000;
 const VALUE: &str = "vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv";
-/// How long answers are awaited after the last request.
+/// How long to wait for answers after the last request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A part of the time comes before the measurement: one of so many.
+/// The first part of the time does not count: one of so many.
 const WARM_UP: u32 = 4;
 
 #[derive(Parser)]
@@ -39,7 +39,7 @@ struct Options {
     rates: Vec<u32>,
     #[arg(long, default_value_t = 50)]
     connections: usize,
-    /// Of each measurement.
+    /// The length of each measurement.
     #[arg(long, default_value_t = 4)]
     seconds: u32,
     #[arg(long, default_value_t = 5)]
@@ -62,7 +62,7 @@ impl Drop for Server {
     }
 }
 
-/// The words of a command, of which one may be empty, in quotation marks.
+/// The words of a command; quotation marks make an empty one possible.
 fn start(command: &str) -> Result<(Server, u16)> {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
     let words: Vec<_> = command.split_whitespace().map(|word| word.trim_matches('"')).collect();
@@ -129,9 +129,9 @@ fn fill(port: u16, protocol: Protocol) -> Result<()> {
 
 struct Connection {
     stream: TcpStream,
-    /// When the requests that were not answered were due.
+    /// When the requests were due that were not answered.
     due: VecDeque<Instant>,
-    /// Bytes of an answer that has come in part.
+    /// Bytes of an answer that has not arrived completely.
     part: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What reaches the clients of a worker without their asking: that it is their turn, and messages of channels.
+//! What reaches the clients of a worker without a request of theirs: that it is their turn, and messages of channels.
 //!
 //! Each worker has one of these.
 
@@ -10,12 +10,12 @@ use gossamer::sync::Notify;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-/// Bytes of messages that a client has not taken; it is dropped when there are more, as it would take all memory.
+/// How many bytes of messages may wait for a client. It is dropped if there are more, since they would take all memory.
 pub const MOST_UNREAD: usize = 8 << 20;
 
 #[derive(Default)]
 pub struct Clients {
-    /// All of this worker.
+    /// All clients of this worker.
     streams: HashMap<u64, Rc<Stream>>,
     /// Clients that wait or have subscribed.
     mailboxes: HashMap<u64, Mailbox>,
@@ -28,10 +28,10 @@ struct Mailbox {
     woken: Notify,
     /// Whether it waits for a key.
     waits: bool,
-    /// It is to wait no more.
+    /// It should stop waiting.
     unblocked: Option<Unblocked>,
     messages: Vec<u8>,
-    /// More has come than may wait.
+    /// More messages have come than may wait.
     is_overfull: bool,
     is_resp3: bool,
     channels: BTreeSet<Box<[u8]>>,
@@ -45,15 +45,15 @@ pub struct Message {
     pub text: Vec<u8>,
 }
 
-/// What a client gets if another client ends its wait.
+/// What a client gets whose wait another client ends.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq)]
 pub enum Unblocked {
-    /// As if its time were over.
+    /// The same as when its time is up.
     ByTime,
     ByError,
 }
 
-/// What may be subscribed to.
+/// What a client may subscribe to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Topic {
     Channel,
@@ -61,12 +61,12 @@ pub enum Topic {
 }
 
 impl Clients {
-    /// A client has come.
+    /// A client has connected.
     pub fn join(&mut self, client: u64, stream: &Rc<Stream>) {
         self.streams.insert(client, Rc::clone(stream));
     }
 
-    /// Has a client that is here get messages and turns: gives what wakes it.
+    /// From now on the client gets messages and turns; returns what wakes it.
     pub fn open(&mut self, client: u64, is_resp3: bool) -> Notify {
         let new = || Mailbox {
             woken: Notify::new(),
@@ -81,17 +81,17 @@ impl Clients {
         self.mailboxes.entry(client).or_insert_with(new).woken.clone()
     }
 
-    /// A client has gone.
+    /// A client has disconnected.
     pub fn close(&mut self, client: u64) {
         self.streams.remove(&client);
         self.unsubscribe_all(client);
         self.mailboxes.remove(&client);
     }
 
-    /// Ends the connection of a client; tells whether it was there.
+    /// Ends the connection of a client; returns whether it was there.
     pub fn kill(&mut self, client: u64) -> bool {
         let stream = self.streams.get(&client);
-        // It may be over already.
+        // It may have ended already.
         stream.is_some_and(|stream| stream.close().is_ok())
     }
 
@@ -103,7 +103,7 @@ impl Clients {
         }
     }
 
-    /// Its replies are of another version from now on.
+    /// From now on its replies are in another version.
     pub fn speak(&mut self, client: u64, is_resp3: bool) {
         if let Some(mailbox) = self.mailboxes.get_mut(&client) {
             mailbox.is_resp3 = is_resp3;
@@ -129,7 +129,7 @@ impl Clients {
         self.mailboxes.get(&client)?.unblocked
     }
 
-    /// Ends the wait of a client; tells whether it has waited.
+    /// Ends the wait of a client; returns whether it was waiting.
     pub fn unblock(&mut self, (client, how): (u64, Unblocked)) -> bool {
         let mailbox = self.mailboxes.get_mut(&client).filter(|mailbox| mailbox.waits);
         if let Some(mailbox) = mailbox {
@@ -147,7 +147,7 @@ impl Clients {
         }
     }
 
-    /// Subscribes an open client; tells how many subscriptions it has.
+    /// Subscribes an open client; returns how many subscriptions it has.
     pub fn subscribe(&mut self, client: u64, topic: Topic, name: &[u8]) -> usize {
         self.topics(topic).entry(name.into()).or_default().insert(client);
         let Some(mailbox) = self.mailboxes.get_mut(&client) else { return 0 };
@@ -155,7 +155,7 @@ impl Clients {
         mailbox.count()
     }
 
-    /// Tells how many subscriptions are left.
+    /// Returns how many subscriptions are left.
     pub fn unsubscribe(&mut self, client: u64, topic: Topic, name: &[u8]) -> usize {
         let topics = self.topics(topic);
         if let Some(subscribers) = topics.get_mut(name) {
@@ -181,7 +181,7 @@ impl Clients {
         self.mailboxes.get_mut(&client).map_or_else(Vec::new, |mailbox| std::mem::take(&mut mailbox.messages))
     }
 
-    /// Delivers a message to the clients of this worker; tells how often.
+    /// Delivers a message to the clients of this worker; returns how often.
     pub fn deliver(&mut self, message: Message) -> u64 {
         let Message { channel, text } = message;
         let (mut count, mut overfull) = (0, Vec::new());
@@ -201,7 +201,7 @@ impl Clients {
                 subscribers.iter().for_each(|client| put(client, &[b"pmessage", pattern, &channel, &text]));
             }
         }
-        // Their fibers, which may wait until they read, find their connections closed.
+        // Fibers that wait for these clients to read find their connections closed.
         for client in overfull {
             self.kill(client);
         }
@@ -215,12 +215,12 @@ impl Clients {
         matching.map(|channel| channel.to_vec()).collect()
     }
 
-    /// How many clients of this worker have subscribed to each of these.
+    /// How many clients of this worker have subscribed to each of these channels.
     pub fn subscribers(&mut self, channels: Vec<Vec<u8>>) -> Vec<u64> {
         channels.iter().map(|channel| self.channels.get(&**channel).map_or(0, BTreeSet::len) as u64).collect()
     }
 
-    /// All patterns of this worker's clients.
+    /// All patterns that clients of this worker have subscribed to.
     pub fn patterns(&mut self) -> Vec<Vec<u8>> {
         self.patterns.keys().map(|pattern| pattern.to_vec()).collect()
     }
@@ -238,7 +238,7 @@ impl Mailbox {
         self.channels.len() + self.patterns.len()
     }
 
-    /// Puts in a message; false if too many were not taken.
+    /// Adds a message; false if too many messages already wait.
     fn put(&mut self, words: &[&[u8]]) -> bool {
         let length: usize = words.iter().map(|word| word.len() + 32).sum();
         self.is_overfull |= self.messages.len() + length > MOST_UNREAD;

@@ -26,7 +26,7 @@ pub fn combine(connection: &mut Connection, arguments: &[&[u8]]) {
     connection.let_go(hold);
 }
 
-/// All strings as if they were as long as the longest one: what they lack is zeros.
+/// All strings as if they were as long as the longest one: missing bytes are zeros.
 fn combined(
     connection: &mut Connection,
     keys: &[&[u8]],

@@ -1,4 +1,4 @@
-//! CLIENT: what client libraries ask of it.
+//! CLIENT: what client libraries use of it.
 
 use crate::clients::{Clients, Unblocked};
 use crate::connection::Connection;
@@ -24,7 +24,7 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             }
         }
         (b"setname", [name]) => set_name(connection, name),
-        // This describes the client to people only.
+        // This only describes the client to people.
         (b"setinfo", [_, _]) => connection.plan.reply().ok(),
         (b"info", []) => {
             let line = connection.registered.line();
@@ -66,7 +66,7 @@ fn unblock(connection: &mut Connection, id: &[u8], how: &[&[u8]]) {
     connection.plan.reply().integer(i64::from(is_unblocked));
 }
 
-/// By address, in the old form, or by filters, which replies with the number of clients.
+/// By address, in the old form, or by filters, which reply with the number of clients.
 fn kill(connection: &mut Connection, arguments: &[&[u8]]) {
     let (filter, skips_itself, is_old) = match arguments {
         [peer] => {
@@ -82,7 +82,7 @@ fn kill(connection: &mut Connection, arguments: &[&[u8]]) {
     let (mut killed, workers) = (0, connection.server.clients.clone());
     for (worker, client) in registry::find(&filter) {
         if client == own && !skips_itself {
-            // It gets its reply.
+            // The client that asks gets its reply first.
             connection.is_ending = true;
             killed += 1;
         } else if client != own {
@@ -96,7 +96,7 @@ fn kill(connection: &mut Connection, arguments: &[&[u8]]) {
     }
 }
 
-/// What to look for, and whether the client that asks stays.
+/// What to look for, and whether the client that asks is spared.
 fn filter(arguments: &[&[u8]]) -> Result<(Filter, bool), Refusal> {
     let (mut filter, mut skips_itself) = (Filter::default(), true);
     for pair in arguments.chunks(2) {
@@ -119,7 +119,7 @@ fn filter(arguments: &[&[u8]]) -> Result<(Filter, bool), Refusal> {
     Ok((filter, skips_itself))
 }
 
-/// Names the client, unless the name would not fit a line of CLIENT LIST.
+/// Names the client, unless the name would not fit in a line of CLIENT LIST.
 pub fn set_name(connection: &mut Connection, name: &[u8]) {
     if !is_name(name) {
         return connection.refuse(&NAME);

@@ -7,14 +7,14 @@ use crate::protocol::refusal::{NO_SUCH_KEY, Refusal, SAME_OBJECT, SYNTAX};
 use crate::store::operation::Operation;
 use crate::store::value::Kind;
 
-/// What becomes of a key that gets another name, too or instead.
+/// What happens to the old name of a value that gets another one.
 enum Outcome {
     NotThere,
     Refused,
     Done,
 }
 
-/// Takes or copies the value of one key, and puts it under another key, or into another database.
+/// Takes or copies the value of one key, and stores it under another key, or in another database.
 fn transfer(
     connection: &mut Connection,
     operation: Operation,
@@ -71,7 +71,7 @@ pub fn copy(connection: &mut Connection, arguments: &[&[u8]]) {
     }
 }
 
-/// Into which database, and whether it replaces what is there.
+/// The target database, and whether to replace what is there.
 fn copy_options(connection: &Connection, arguments: &[&[u8]]) -> Result<(u16, bool), Refusal> {
     let (mut target, mut replaces, mut rest) = (connection.plan.database, false, &arguments[3..]);
     while let [option, behind @ ..] = rest {

@@ -5,7 +5,7 @@ use crate::protocol::number;
 use crate::protocol::refusal::{DATABASE, FIRST_DATABASE, NO_INTEGER, Refusal, SAME_OBJECT, SECOND_DATABASE};
 use crate::store::operation::Operation;
 
-/// A number as redis reads one of a database.
+/// A number of a database, read as redis reads it.
 fn parse(text: &[u8], otherwise: Refusal) -> Result<i32, Refusal> {
     number::parse(text).and_then(|number| i32::try_from(number).ok()).ok_or(otherwise)
 }
@@ -15,7 +15,7 @@ fn in_range(connection: &Connection, number: i32) -> Result<u16, Refusal> {
     u16::try_from(number).ok().filter(|number| *number < databases).ok_or(DATABASE)
 }
 
-/// The number of a database that there is.
+/// The number of a database that exists.
 pub fn number(connection: &Connection, text: &[u8]) -> Result<u16, Refusal> {
     in_range(connection, parse(text, NO_INTEGER)?)
 }

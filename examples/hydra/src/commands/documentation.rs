@@ -1,9 +1,9 @@
 //! What COMMAND DOCS says about each command.
 
-/// Its name, the group that redis puts it into, the version of redis that had it first, and what it does.
+/// The name of a command, the group that redis puts it into, the first version of redis that had it, and what it does.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-/// In the order of the names.
+/// In order of the names.
 #[rustfmt::skip]
 pub static DOCUMENTATION: [Row; 175] = [
     ("append", "string", "2.0.0", "Appends to a string, which comes if it is not there."),

@@ -1,4 +1,4 @@
-//! Values of several keys, brought together to be combined, and where the outcome goes.
+//! Values of several keys, brought together to be combined, and where the result goes.
 
 use crate::connection::Connection;
 use crate::protocol::number;
@@ -7,14 +7,14 @@ use crate::store::operation::Operation;
 use crate::store::snapshot::{VERSION, entries};
 use crate::store::value::{Kind, read};
 
-/// The type and the value of a key, as it travels; nothing if there is no such key. The shards of all keys that are
-/// fetched are held.
+/// The type and the value of a key, in the form in which it travels; nothing if there is no such key. The shards of all
+/// keys that are fetched are held.
 pub fn fetch(connection: &mut Connection, key: &[u8]) -> Option<(Kind, Vec<u8>)> {
     let fetched = connection.ask_now(Operation::Fetch, key, &[key]);
     entries(&fetched, VERSION).flatten().next().map(|entry| (entry.kind, entry.value.to_vec()))
 }
 
-/// The string of a key; empty if it is not there.
+/// The string of a key; empty if there is no such key.
 pub fn fetch_string(connection: &mut Connection, key: &[u8]) -> Result<Vec<u8>, Refusal> {
     match fetch(connection, key) {
         None => Ok(Vec::new()),
@@ -49,12 +49,12 @@ pub fn fetch_members(
     Ok(members)
 }
 
-/// Gives a key what a command has made of others; nothing is no value.
+/// Gives a key the value that a command has made from others; nothing means no value.
 pub fn store(connection: &mut Connection, key: &[u8], kind: Kind, value: &[u8]) {
     connection.ask_now(Operation::Store, key, &[key, &[kind as u8], value]);
 }
 
-/// The keys after an argument that gives their number, and what follows them.
+/// The keys that follow their number, and the arguments after them.
 pub fn counted<'a, 'b>(
     arguments: &'a [&'b [u8]],
     no_keys: Refusal,
@@ -64,7 +64,7 @@ pub fn counted<'a, 'b>(
     arguments[1..].split_at_checked(count).ok_or(SYNTAX)
 }
 
-/// LIMIT of SINTERCARD and ZINTERCARD.
+/// The LIMIT of SINTERCARD and ZINTERCARD.
 pub fn limit(options: &[&[u8]]) -> Result<usize, Refusal> {
     match options {
         [] => Ok(usize::MAX),

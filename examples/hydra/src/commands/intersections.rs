@@ -1,4 +1,4 @@
-//! Sets of several keys: SINTER, SUNION, SDIFF, and where their outcome goes.
+//! Sets of several keys: SINTER, SUNION, SDIFF, and where their results go.
 
 use crate::commands::fetching::{fetch_members, limit, store};
 use crate::connection::Connection;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 enum Combination {
     Intersection,
     Union,
-    /// Between the first set and all others.
+    /// The first set without the members of all others.
     Difference,
 }
 
@@ -59,7 +59,7 @@ fn reply(connection: &mut Connection, keys: &[&[u8]], combination: Combination) 
     connection.let_go(hold);
 }
 
-/// The first key gets what the others make.
+/// The first key gets the result of the others.
 fn reply_stored(connection: &mut Connection, keys: &[&[u8]], combination: Combination) {
     let hold = connection.hold_all(keys);
     match combine(connection, &keys[1..], combination) {

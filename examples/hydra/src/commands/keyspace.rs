@@ -6,9 +6,9 @@ use crate::protocol::refusal::{CURSOR, NO_INTEGER, Refusal, SYNTAX, arity};
 use crate::store::operation::Operation;
 use crate::store::value::Kind;
 
-/// Bits of a cursor that are a place in a shard; the others are the shard.
+/// How many bits of a cursor are a place in a shard; the others are the shard.
 const PLACE_BITS: u32 = 48;
-/// Keys that SCAN looks at, unless COUNT says otherwise.
+/// How many keys SCAN looks at, unless COUNT says otherwise.
 const DEFAULT_COUNT: i64 = 10;
 
 pub fn size(connection: &mut Connection, _: &[&[u8]]) {
@@ -39,7 +39,7 @@ fn flush_by(connection: &mut Connection, arguments: &[&[u8]], operation: Operati
     connection.plan.reply().ok();
 }
 
-/// A number of replies, and these.
+/// The total of the shards' replies, and these replies.
 fn counted(part: &[u8]) -> (usize, &[u8]) {
     part.split_first_chunk().map_or((0, &[]), |(count, rest)| (u64::from_le_bytes(*count) as usize, rest))
 }
@@ -53,7 +53,7 @@ pub fn keys(connection: &mut Connection, arguments: &[&[u8]]) {
 }
 
 pub fn random_key(connection: &mut Connection, _: &[&[u8]]) {
-    // Shards do not all have the same number of keys, but no key is much more likely than it should be.
+    // Not all shards have the same number of keys, but no key is much more likely than it should be.
     let sizes = connection.ask_every_shard(Operation::Size, &[]);
     let sizes: Vec<_> = sizes.iter().filter_map(|size| number::parse(&size[1..size.len() - 2])).collect();
     let all = sizes.iter().sum::<i64>().max(1);
@@ -87,7 +87,7 @@ fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refu
         } else if option.eq_ignore_ascii_case(b"MATCH") {
             pattern = value;
         } else if option.eq_ignore_ascii_case(b"TYPE") {
-            // No key is of a type that is not there.
+            // No key has a type that does not exist.
             kind = Kind::named(value).map_or("none", Kind::name).as_bytes().to_vec();
         } else {
             return Err(SYNTAX);
@@ -109,7 +109,7 @@ fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refu
             next = (shard as u64) << PLACE_BITS | place;
             break;
         }
-        // A shard that is at its end has had less than was asked for: so the next one is scanned, too.
+        // A shard at its end has given fewer keys than were asked for, so the next one is scanned, too.
         (shard, place) = (shard + 1, 0);
     }
     let mut reply = connection.plan.reply();
@@ -123,7 +123,7 @@ fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refu
 /// MEMORY USAGE.
 pub fn memory(connection: &mut Connection, arguments: &[&[u8]]) {
     match &arguments[1..] {
-        // All elements are counted, so there are no samples.
+        // It counts all elements, so there are no samples.
         [subcommand, key, rest @ ..] if subcommand.eq_ignore_ascii_case(b"usage") => match rest {
             [] => connection.ask(Operation::MemoryUsage, key, &[key]),
             [option, count] if option.eq_ignore_ascii_case(b"SAMPLES") && number::parse(count).is_some() => {

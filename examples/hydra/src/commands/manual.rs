@@ -68,7 +68,7 @@ fn list(pattern: &[u8], reply: &mut Replies<'_>) {
     names.iter().for_each(|name| reply.bulk(name));
 }
 
-/// What these commands do, or all commands if none is named; nothing for names that do not exist.
+/// What these commands do, or all commands if none is named; nothing for names of no command.
 fn document(names: &[&[u8]], reply: &mut Replies<'_>) {
     let is_wanted = |name: &str| {
         names.is_empty() || names.iter().any(|other| other.eq_ignore_ascii_case(name.as_bytes()))
@@ -95,13 +95,13 @@ fn keys<'a>(request: &[&'a [u8]]) -> Result<Vec<&'a [u8]>, Refusal> {
         return Err(ARGUMENT_COUNT);
     }
     let keys = command.keys_of(request);
-    // At least one, if they are counted.
+    // At least one, if the request says how many there are.
     if keys.is_empty() { Err(INVALID_ARGUMENTS) } else { Ok(keys) }
 }
 
-/// Name, arity, flags, keys, and what only access control would have.
+/// Name, arity, flags, keys, and the fields that only access control would fill.
 fn describe(command: &Command, reply: &mut Replies<'_>) {
-    // Where they are counted, clients ask for each command.
+    // Where a command counts its keys, clients ask for each request.
     let (first, last, step) = match command.keys {
         Keys::Range(first, last, step) => (first, last, step),
         Keys::Counted(_) => (0, 0, 0),

@@ -1,4 +1,4 @@
-//! An element from one key to another: LMOVE and its like, SMOVE.
+//! An element that moves from one key to another: LMOVE and the like, SMOVE.
 
 use crate::commands::pops::timeout;
 use crate::connection::Connection;
@@ -10,10 +10,10 @@ use crate::store::operation::Operation;
 use crate::store::pops::From;
 use std::time::Duration;
 
-/// An element that goes from the end of a list to an end of another, or of the same.
+/// An element moves from an end of a list to an end of another list, or of the same.
 #[derive(Clone, Copy)]
 struct Move<'a> {
-    /// From which key to which.
+    /// From which key it goes to which.
     keys: &'a [&'a [u8]],
     from: From,
     to: From,
@@ -27,7 +27,7 @@ fn end(text: &[u8]) -> Result<From, Refusal> {
     }
 }
 
-/// Whether a key is there, and whether of this type, in the words of TYPE.
+/// Whether a key exists, and whether it has this type, by the name that TYPE gives it.
 fn is_of_type(connection: &mut Connection, key: &[u8], name: &str) -> Result<bool, Refusal> {
     let reply = connection.ask_now(Operation::Type, key, &[key]);
     match &reply[1..reply.len() - 2] {
@@ -79,7 +79,7 @@ impl Move<'_> {
         connection.reply_in_turn(&wait, |connection, waiter| {
             let is_first = std::mem::replace(&mut is_first, false);
             let source = self.keys[0];
-            // A source that has become one of another type is waited for.
+            // If the source now has another type, the command waits for it.
             if !is_first && is_of_type(connection, source, "list").is_err() {
                 return None;
             }
@@ -88,7 +88,7 @@ impl Move<'_> {
     }
 }
 
-/// Bytes of a bulk string of so many, with its head.
+/// The length of a bulk string of this length, with its head.
 fn bulk_length(length: usize) -> usize {
     b"$\r\n\r\n".len() + length.to_string().len() + length
 }

@@ -1,13 +1,13 @@
-//! The names of all commands, by which they are found.
+//! The names of all commands, and how a command is found by its name.
 
 use crate::commands::catalog::COMMANDS;
 use crate::commands::table::Command;
 
-/// As many places as keep most commands at the first one that is looked at.
+/// So many places that most commands are at the first place that is looked at.
 const PLACES: usize = 1024;
 
-/// The names of commands as numbers, and their indices, each at the place that its number gives or after it; 0 where
-/// there is none.
+/// The names of commands as numbers, and their indices, each at the place that its number determines or after it; 0 at
+/// free places.
 static NAMES: [(u128, u8); PLACES] = {
     let mut names = [(0, 0); PLACES];
     let mut index = 0;
@@ -33,7 +33,7 @@ const fn place(name: u128) -> usize {
     (folded >> 32) as usize % PLACES
 }
 
-/// The command of a name, in letters of either case.
+/// The command of a name, in upper or lower case.
 #[inline]
 pub fn command(name: &[u8]) -> Option<&'static Command> {
     if name.is_empty() || name.len() > 16 {

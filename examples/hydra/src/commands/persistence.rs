@@ -19,7 +19,7 @@ pub fn save(connection: &mut Connection, _: &[&[u8]]) {
 pub fn save_in_background(connection: &mut Connection, arguments: &[&[u8]]) {
     match &arguments[1..] {
         [] => {}
-        // Snapshots do not wait for anything, so nothing has to be scheduled.
+        // Snapshots never wait, so nothing has to be scheduled.
         [how] if how.eq_ignore_ascii_case(b"SCHEDULE") => {}
         _ => return connection.refuse(&SYNTAX),
     }
@@ -40,7 +40,7 @@ pub fn last_save(connection: &mut Connection, _: &[&[u8]]) {
 pub fn shutdown(connection: &mut Connection, arguments: &[&[u8]]) {
     let options: Vec<_> = arguments[1..].iter().map(|option| option.to_ascii_lowercase()).collect();
     let has = |name: &[u8]| options.iter().any(|option| option == name);
-    // There are no replicas to wait for, so it is always NOW.
+    // There are no replicas to wait for, so it always acts as with NOW.
     let known: [&[u8]; 5] = [b"save", b"nosave", b"now", b"force", b"abort"];
     let is_known = options.iter().all(|option| known.contains(&option.as_slice()));
     if !is_known || has(b"save") && has(b"nosave") || has(b"abort") && options.len() > 1 {
@@ -57,7 +57,7 @@ pub fn shutdown(connection: &mut Connection, arguments: &[&[u8]]) {
     connection.is_ending = true;
 }
 
-/// Makes a snapshot, and reports why not.
+/// Makes a snapshot; if that fails, replies with the reason.
 fn is_saved(connection: &Connection) -> bool {
     if !connection.server.saves.apply_with(Saves::begin, ()) {
         eprintln!("hydra: SHUTDOWN SAVE: a snapshot is being made already");

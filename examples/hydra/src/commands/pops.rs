@@ -1,4 +1,4 @@
-//! Pops of the first of several keys that has something; at once, or when it has.
+//! Pops from the first of several keys that has something: at once, or as soon as one has.
 
 use crate::connection::Connection;
 use crate::connection::turns::Wait;
@@ -15,13 +15,13 @@ use std::time::Duration;
 struct Pop<'a> {
     keys: &'a [&'a [u8]],
     from: From,
-    /// None for one element that is replied alone.
+    /// None for a single element, which is replied alone.
     count: Option<i64>,
 }
 
-/// Seconds after which nobody asks any more: as good as for ever.
+/// After this many seconds nobody is interested any more: as good as for ever.
 const LONGEST: f64 = 1e9;
-/// Any time except 0 lasts at least this long.
+/// Every time except 0 lasts at least this long.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Seconds; no limit, given as 0, means for ever.
@@ -30,7 +30,7 @@ pub fn timeout(text: &[u8]) -> Result<Option<Duration>, Refusal> {
     if seconds < 0.0 {
         return Err(TIMEOUT_NEGATIVE);
     }
-    // What redis can count in milliseconds.
+    // The longest time that redis can count in milliseconds.
     if seconds * 1000.0 > i64::MAX as f64 {
         return Err(TIMEOUT_RANGE);
     }
@@ -42,7 +42,7 @@ pub fn timeout(text: &[u8]) -> Result<Option<Duration>, Refusal> {
 }
 
 impl<'a> Pop<'a> {
-    /// How many keys, those, from where, and COUNT.
+    /// The number of keys, the keys, the end, and COUNT.
     fn parse(arguments: &'a [&'a [u8]], sides: [(&str, From); 2]) -> Result<Self, Refusal> {
         let count = number::parse(arguments[0]).and_then(|count| usize::try_from(count).ok());
         let keys = count.filter(|count| *count > 0).ok_or(NO_KEYS)?;
@@ -79,7 +79,7 @@ impl<'a> Pop<'a> {
         let mut is_first = true;
         connection.reply_in_turn(&wait, |connection, waiter| {
             let reply = self.attempt(connection, waiter);
-            // A key that has become one of another type is waited for.
+            // If a key now has another type, the command waits for it.
             let is_first = std::mem::replace(&mut is_first, false);
             reply.filter(|reply| is_first || !reply.starts_with(b"-WRONGTYPE"))
         });
@@ -123,7 +123,7 @@ pub fn wait_and_pop_of_sorted_sets(connection: &mut Connection, arguments: &[&[u
     wait_and_pop(connection, arguments, EXTREMES);
 }
 
-/// Keys, and how long to wait.
+/// The keys, and how long to wait.
 fn wait_and_pop_one(connection: &mut Connection, arguments: &[&[u8]], from: From) {
     let (keys, limit) = (&arguments[1..arguments.len() - 1], arguments[arguments.len() - 1]);
     match timeout(limit) {

@@ -1,4 +1,4 @@
-//! Channels: PUBLISH, SUBSCRIBE and its like, PUBSUB.
+//! Channels: PUBLISH, SUBSCRIBE and the like, PUBSUB.
 //!
 //! Each worker knows what its clients have subscribed to, and every message goes to all workers.
 
@@ -8,7 +8,7 @@ use crate::protocol::refusal::arity;
 use std::collections::BTreeSet;
 
 pub fn publish(connection: &mut Connection, arguments: &[&[u8]]) {
-    // A subscriber that gets the message finds everything done that this client sent before.
+    // When a subscriber gets the message, everything that this client sent before has been done.
     connection.finish_pending();
     let message = Message { channel: arguments[1].to_vec(), text: arguments[2].to_vec() };
     let counts = connection.server.clients.map_all_with(Clients::deliver, message);
@@ -42,7 +42,7 @@ fn subscribe(connection: &mut Connection, names: &[&[u8]], topic: Topic) {
 
 /// From these, or from all.
 fn unsubscribe(connection: &mut Connection, names: &[&[u8]], topic: Topic) {
-    // What arrived before the end is delivered before it.
+    // What arrived before the end is delivered before the end.
     let messages = connection.clients_here(Clients::take_messages);
     connection.plan.reply().raw(&messages);
     let kind: &[u8] = if topic == Topic::Channel { b"unsubscribe" } else { b"punsubscribe" };
@@ -58,7 +58,7 @@ fn unsubscribe(connection: &mut Connection, names: &[&[u8]], topic: Topic) {
     }
 }
 
-/// Tells how many subscriptions there are now.
+/// Reports how many subscriptions there are now.
 fn tell(connection: &mut Connection, kind: &[u8], name: Option<&[u8]>, count: usize) {
     connection.mail.subscriptions = count;
     let mut reply = connection.plan.reply();

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub const REDIS_VERSION: &str = "7.0.15";
 
 pub fn ping(connection: &mut Connection, arguments: &[&[u8]]) {
-    // A client that has subscribed cannot tell it from messages otherwise.
+    // Otherwise a client that has subscribed could not tell it from messages.
     let is_message = connection.mail.is_subscribed() && !connection.plan.is_resp3;
     match arguments {
         [_] | [_, _] if is_message => {
@@ -38,7 +38,7 @@ pub fn quit(connection: &mut Connection, _: &[&[u8]]) {
     connection.is_ending = true;
 }
 
-/// As if the client had just come.
+/// As if the client had just connected.
 pub fn reset(connection: &mut Connection, _: &[&[u8]]) {
     connection.queue = None;
     transactions::forget_watched(connection);
@@ -91,7 +91,7 @@ fn authenticate(connection: &mut Connection, user: &[u8], password: &[u8]) -> Re
     Ok(())
 }
 
-/// In a time that does not tell where they differ.
+/// In a time that does not reveal where the two differ.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let differences = one.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));
     one.len() == other.len() && std::hint::black_box(differences) == 0
@@ -99,7 +99,7 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 
 /// From now on in RESP3, or in RESP2.
 fn speak(connection: &mut Connection, is_resp3: bool) {
-    // Earlier requests are answered in the version in which they were asked.
+    // Earlier requests are answered in the version that was used when they were sent.
     connection.finish_pending();
     connection.plan.is_resp3 = is_resp3;
     connection.registered.set_resp3(is_resp3);

@@ -1,10 +1,10 @@
-//! Commands that name several keys, which others see changed at one moment.
+//! Commands with several keys, which others see changed in one step.
 
 use crate::connection::Connection;
 use crate::protocol::refusal::arity;
 use crate::store::operation::Operation;
 
-/// The keys of MSET and its like: every other argument.
+/// The keys of MSET and the like: every other argument.
 fn pairs<'a>(arguments: &[&'a [u8]]) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
     arguments[1..].chunks_exact(2).map(|pair| (pair[0], pair[1]))
 }

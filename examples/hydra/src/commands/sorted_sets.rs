@@ -1,4 +1,4 @@
-//! Sorted sets, and sets, of several keys: ZUNION, ZINTER, ZDIFF, and where their outcome goes.
+//! Sorted sets, and sets, of several keys: ZUNION, ZINTER, ZDIFF, and where their results go.
 
 use crate::commands::fetching::{counted, fetch_members, limit, store};
 use crate::connection::Connection;
@@ -12,11 +12,11 @@ use std::collections::HashMap;
 enum Combination {
     Intersection,
     Union,
-    /// Of the first one and all others.
+    /// The first set without the members of all others.
     Difference,
 }
 
-/// What becomes of the scores of a member that is in several sets.
+/// What happens to the scores of a member that is in several sets.
 #[derive(Clone, Copy)]
 enum Aggregate {
     Sum,
@@ -83,10 +83,10 @@ impl Options {
         Ok(options)
     }
 
-    /// The members of the outcome, in order.
+    /// The members of the result, in order.
     fn combine(&self, fetched: Fetched, combination: Combination) -> Vec<Scored> {
         let mut scores: HashMap<Vec<u8>, f64> = HashMap::new();
-        // A result that is not a number counts as 0: infinity times a weight of 0, or the sum of both infinities.
+        // A score that is not a number counts as 0: infinity times a weight of 0, or the sum of both infinities.
         let number_or_zero = |score: f64| if score.is_nan() { 0.0 } else { score };
         let aggregate = |one: f64, other: f64| match self.aggregate {
             Aggregate::Sum => number_or_zero(one + other),
@@ -124,7 +124,7 @@ impl Options {
     }
 }
 
-/// What these arguments ask for. As redis: keys of another type are refused before options that cannot be read.
+/// What these arguments ask for. As in redis, keys of another type are refused before options that cannot be read.
 fn combined(
     connection: &mut Connection,
     (keys, arguments): (&[&[u8]], &[&[u8]]),

@@ -1,5 +1,5 @@
-//! SORT: the elements of a list, a set or a sorted set in an order, which other keys may determine, and what other keys
-//! have for each element.
+//! SORT: the elements of a list, a set or a sorted set in an order that other keys may determine, and what other keys
+//! contain for each element.
 
 use crate::commands::fetching::{fetch, store};
 use crate::commands::moves::bulk;
@@ -12,13 +12,13 @@ use std::cmp::Ordering;
 
 struct Sort<'a> {
     source: &'a [u8],
-    /// Which key, or which field of one, has what an element is compared by.
+    /// Which key, or which field of a key, contains the value to compare an element by.
     by: Option<Pattern<'a>>,
-    /// Not if `by` has no star: then they stay in the order of their key.
+    /// If `by` has no star, elements are not sorted: they stay in the order of their key.
     is_sorted: bool,
-    /// The patterns to reply with for each element; the element itself if there are none.
+    /// The patterns of what to reply for each element; the element itself if there are none.
     gets: Vec<Get<'a>>,
-    /// The first one, and how many, or all if that is negative.
+    /// The first one to reply, and how many; all if that is negative.
     limit: (i64, i64),
     is_descending: bool,
     /// Whether elements are compared as strings, and not as numbers.
@@ -26,7 +26,7 @@ struct Sort<'a> {
     target: Option<&'a [u8]>,
 }
 
-/// The name of a key for each element, which stands in the place of a star.
+/// The name of a key for each element: the element takes the place of the star.
 #[derive(Clone, Copy)]
 struct Pattern<'a> {
     before: &'a [u8],
@@ -36,7 +36,7 @@ struct Pattern<'a> {
 
 enum Get<'a> {
     Element,
-    /// None that has no star: no key has that name.
+    /// None if there is no star: no key has that name.
     Key(Option<Pattern<'a>>),
 }
 
@@ -120,7 +120,7 @@ impl<'a> Sort<'a> {
         Ok(sort)
     }
 
-    /// Whether it is about keys whose names are not known before.
+    /// Whether it concerns keys whose names are not known beforehand.
     fn looks_up(&self) -> bool {
         self.by.is_some() || self.gets.iter().any(|get| matches!(get, Get::Key(Some(_))))
     }
@@ -179,13 +179,13 @@ impl<'a> Sort<'a> {
     }
 }
 
-/// A number as C's `strtod` reads it, which takes nothing for zero.
+/// A number as C's `strtod` reads it, which takes an empty text for zero.
 fn weight_of(text: &[u8]) -> Result<f64, Refusal> {
     let text = text.trim_ascii_start();
     if text.is_empty() { Ok(0.0) } else { number::parse_float(text).ok_or(NO_WEIGHTS) }
 }
 
-/// The elements of a key, in its order, and of what type it is.
+/// The elements of a key, in its order, and its type.
 fn elements(connection: &mut Connection, key: &[u8]) -> Result<(Kind, Vec<Element>), Refusal> {
     let (kind, value) = match fetch(connection, key) {
         None => return Ok((Kind::List, Vec::new())),
@@ -210,7 +210,7 @@ fn sort_by(connection: &mut Connection, arguments: &[&[u8]], may_store: bool) {
     };
     let (source, target) = (sort.source, sort.target);
     let hold = match target {
-        // Which shards these keys are of is known when the elements are.
+        // The shards of these keys are known once the elements are.
         _ if sort.looks_up() => connection.hold_every_shard(),
         Some(target) => connection.hold_all(&[source, target]),
         None => None,

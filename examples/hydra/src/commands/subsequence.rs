@@ -11,11 +11,11 @@ struct Options {
     length_only: bool,
     with_ranges: bool,
     with_lengths: bool,
-    /// Shorter ranges are not told.
+    /// Shorter ranges are not reported.
     shortest: i64,
 }
 
-/// Bytes that both strings have: from where, in each, and how many.
+/// Bytes that both strings share: where they begin in each, and how many they are.
 struct Range {
     one: usize,
     other: usize,
@@ -82,7 +82,7 @@ pub fn longest_common(connection: &mut Connection, arguments: &[&[u8]]) {
     reply.length(length);
 }
 
-/// How many bytes are common, and which, from the last ones on.
+/// How many bytes are common, and which, starting with the last.
 fn common(one: &[u8], other: &[u8]) -> Result<(usize, Vec<Range>), Refusal> {
     let width = other.len() + 1;
     let cells = (one.len() + 1).checked_mul(width).filter(|cells| cells * size_of::<u32>() <= LONGEST_VALUE);

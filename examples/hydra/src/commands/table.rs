@@ -1,4 +1,4 @@
-//! What is known about a command: which part executes it, its arguments and keys.
+//! What is known about a command: which part executes it, its arguments and its keys.
 
 use crate::connection::Connection;
 use crate::protocol::number;
@@ -9,7 +9,7 @@ use crate::store::operation::Operation;
 pub enum Handler {
     /// The shard of the first argument, with all arguments.
     Key(Operation),
-    /// The shard of each argument; their replies are numbers, which are summed.
+    /// The shard of each argument; their replies are numbers, which are added up.
     Sum(Operation),
     /// The connection.
     Own(Own),
@@ -17,12 +17,12 @@ pub enum Handler {
 
 pub type Own = fn(&mut Connection, &[&[u8]]);
 
-/// Which of its arguments are keys.
+/// Which arguments are keys.
 #[derive(Clone, Copy)]
 pub enum Keys {
-    /// From the first to the last, which counts from the end if it is negative, and the distance between two keys.
+    /// From the first to the last, which counts from the end if it is negative; and the distance between two keys.
     Range(i64, i64, i64),
-    /// As many keys as this argument says, after it; and the first argument, if it is not that one.
+    /// This argument says how many keys follow it; and the first argument is one, if it is not that argument itself.
     Counted(usize),
     /// The first argument, and the one after STORE.
     FirstAndStored,
@@ -40,19 +40,20 @@ pub struct Command {
 
 /// It changes something.
 pub const WRITE: u16 = 1;
-/// It may take several shards, those of its keys or all; or what was asked before is to be done first.
+/// It may need several shards, those of its keys or all of them; or everything that was asked before has to be done
+/// first.
 pub const HOLDS: u16 = 2;
-/// It is about all keys, or may be.
+/// It concerns all keys, or may.
 pub const ALL: u16 = 4;
-/// It is done at once, also between MULTI and EXEC.
+/// It is executed at once, even between MULTI and EXEC.
 pub const AT_ONCE: u16 = 8;
 /// It needs no password.
 pub const FREE: u16 = 16;
 /// It is refused between MULTI and EXEC.
 pub const OUTSIDE: u16 = 32;
-/// Each shard does its part of it at once, and replies little: so several of them may share a hold.
+/// Each shard does its part at once, and replies little: so several such commands may share a hold.
 pub const SHARES: u16 = 64;
-/// Clients in RESP2 that have subscribed may call it, too.
+/// Clients in RESP2 that have subscribed may use it, too.
 pub const SUBSCRIBED: u16 = 128;
 /// It may take memory, and its parts do not check whether there is any.
 pub const GROWS: u16 = 256;
@@ -98,7 +99,7 @@ impl Command {
         if self.arity < 0 { count >= -self.arity } else { count == self.arity }
     }
 
-    /// Whether it may take memory, so that it is refused when none is left.
+    /// Whether it may take memory, and so is refused when none is left.
     pub fn may_grow(&self) -> bool {
         match self.handler {
             Handler::Key(operation) => operation.may_grow(),
@@ -107,7 +108,7 @@ impl Command {
         }
     }
 
-    /// The keys among its arguments; of those that are counted, as many as there are.
+    /// The keys among its arguments; if their number is an argument, no more than there are.
     pub fn keys_of<'a>(&self, arguments: &[&'a [u8]]) -> Vec<&'a [u8]> {
         match self.keys {
             Keys::Range(first, last, step) => {
@@ -133,7 +134,7 @@ impl Command {
         }
     }
 
-    /// Whether its first argument is where its outcome goes.
+    /// Whether its first argument is the key for the result.
     fn stores(&self) -> bool {
         self.name.ends_with("store")
     }

@@ -13,7 +13,7 @@ use crate::store::operation::Operation;
 #[derive(Default)]
 pub struct Queue {
     commands: Vec<(&'static Command, Vec<Vec<u8>>)>,
-    /// One of them was refused.
+    /// Whether one of them was refused.
     is_broken: bool,
 }
 
@@ -21,7 +21,7 @@ pub struct Queue {
 pub struct Watched {
     pub database: u16,
     pub key: Vec<u8>,
-    /// The number of its last change before.
+    /// The number of its last change before it was watched.
     change: i64,
 }
 
@@ -68,7 +68,7 @@ pub fn forget_watched(connection: &mut Connection) {
     }
 }
 
-/// Keeps a command for EXEC, if there was a MULTI and it is not done at once; tells whether it was kept.
+/// Keeps a command for EXEC, if there was a MULTI and the command is not executed at once; returns whether it was kept.
 pub fn queue(connection: &mut Connection, command: &'static Command, arguments: &[&[u8]]) -> bool {
     if connection.queue.is_none() || command.has(AT_ONCE) {
         return false;
@@ -95,7 +95,7 @@ pub fn note_refusal(connection: &mut Connection) {
     }
 }
 
-/// Whether there is memory, or can be made; in a transaction that was asked before.
+/// Whether there is memory, or can be made; inside a transaction this was checked before.
 pub fn has_room(connection: &mut Connection) -> bool {
     let is_limited = connection.server.settings.read().maxmemory != 0 && !connection.is_in_transaction();
     !is_limited || connection.ask_every_shard(Operation::HasRoom, &[]).iter().all(|reply| reply == b":1\r\n")

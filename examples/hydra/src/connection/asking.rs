@@ -8,13 +8,13 @@ use crate::store::operation::Operation;
 use gossamer::Trust;
 use std::time::Duration;
 
-/// How long a connection that a shard has refused waits before it asks again.
+/// How long a connection waits before it asks a shard again that has refused it.
 const WAIT: Duration = Duration::from_micros(50);
 
-/// Commands that share a hold at most: others wait for its shards meanwhile.
+/// The most commands that share a hold: meanwhile others wait for its shards.
 const MOST_SHARING: usize = 32;
 
-/// Shards that are held for commands of several keys which came one after another: one hold for all of them.
+/// Shards that are held for several commands of several keys that came one after another: one hold for all of them.
 pub struct SharedHold {
     hold: Hold,
     shards: Vec<usize>,
@@ -26,7 +26,7 @@ impl Connection {
         self.server.store.index_of(key)
     }
 
-    /// Asks the shard of a key for a reply, which comes in its turn.
+    /// Asks the shard of a key for a reply, which arrives in its turn.
     #[inline]
     pub fn ask(&mut self, operation: Operation, key: &[u8], arguments: &[&[u8]]) {
         let shard = self.server.store.index_of(key);
@@ -52,7 +52,7 @@ impl Connection {
         key: &[u8],
         arguments: &[&[u8]],
     ) -> Vec<u8> {
-        // What was asked before is about the other database.
+        // What was asked before concerns the other database.
         self.finish_pending();
         let selected = std::mem::replace(&mut self.plan.database, database);
         let reply = self.ask_now(operation, key, arguments);
@@ -77,8 +77,8 @@ impl Connection {
         self.serve_now(batches).iter().map(|batch| batch.replies(0, 1).to_vec()).collect()
     }
 
-    /// As `ask_now`, for several lists of arguments, each sent to the shard of its first argument, with one request for
-    /// each shard; replies are those of RESP2.
+    /// As `ask_now`, for several lists of arguments. Each is sent to the shard of its first argument, with one request
+    /// for each shard; replies are in RESP2.
     pub fn ask_many(&mut self, operation: Operation, requests: Vec<Vec<&[u8]>>) -> Vec<Vec<u8>> {
         let mut batches: Vec<_> = (0..self.shards().len()).map(|shard| (shard, self.batch())).collect();
         let shards: Vec<_> = requests.iter().map(|arguments| self.shard_of(arguments[0])).collect();
@@ -94,7 +94,7 @@ impl Connection {
         shards.into_iter().map(take).collect()
     }
 
-    /// An empty one, of what this connection does.
+    /// An empty batch, for what this connection does.
     fn batch(&self) -> Batch {
         let mut batch = Batch::default();
         (batch.transaction, batch.database) = (self.plan.transaction, self.plan.database);
@@ -136,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// Has commands done that share a hold, and releases it.
+    /// Waits for the commands that share a hold, and releases it.
     #[inline]
     pub fn end_sharing(&mut self) {
         if let Some(shared) = self.shared.take() {
@@ -150,7 +150,7 @@ impl Connection {
         if shards.len() < 2 { None } else { self.hold_these(shards) }
     }
 
-    /// As `hold`, also if it is only one: for commands that ask it more than once.
+    /// As `hold`, but even for a single shard: for commands that ask it more than once.
     pub fn hold_all(&mut self, keys: &[&[u8]]) -> Option<Hold> {
         let shards = self.shards_of(keys);
         self.hold_these(shards)
@@ -178,7 +178,7 @@ impl Connection {
         Some(hold)
     }
 
-    /// Has what was asked done, and releases the shards.
+    /// Waits for what was asked, and releases the shards.
     pub fn let_go(&mut self, hold: Option<Hold>) {
         if let Some(hold) = hold {
             self.plan.run(self.server.store.shards(), true);

@@ -1,10 +1,10 @@
-//! Several shards for one transaction: what its commands do, others see all of or nothing.
+//! Several shards for one transaction: others see all effects of its commands, or none.
 //!
-//! A holder asks all of them at once. If another transaction has one of them, it releases those that it got, and asks
-//! for them one after another, in an order that is the same for all: so two transactions never wait for each other. A
-//! shard that is held returns batches of others, and their senders ask again. So that waiting connections do not all
-//! ask again and again, a worker has one transaction at a time that takes shards; the next waits for it in a queue. No
-//! connection reads from or writes to its client while it holds a shard.
+//! A holder asks for all of them at once. If another transaction has one of them, it releases those that it got, and
+//! asks for them one after another, in an order that is the same for all: so two transactions never wait for each
+//! other. A shard that is held returns the batches of others, and their senders ask again. So that not all waiting
+//! connections ask again and again, only one transaction of a worker takes shards at a time; the next one waits in a
+//! queue. No connection reads from or writes to its client while it holds a shard.
 
 use crate::store::Shard;
 use gossamer::sync::{Permit, Semaphore};
@@ -16,11 +16,11 @@ use std::time::Duration;
 const WAIT: Duration = Duration::from_micros(50);
 
 thread_local! {
-    /// The turn of a transaction of this worker.
+    /// Whose turn it is among the transactions of this worker.
     static TURN: Semaphore = Semaphore::new(1);
 }
 
-/// The shards of a transaction, until it is dropped.
+/// The shards of a transaction, until this is dropped.
 pub struct Hold {
     /// Released after the shards.
     _turn: Option<Permit>,
@@ -70,10 +70,10 @@ impl Drop for Hold {
     }
 }
 
-/// A number that no other transaction of any node has, and not 0.
+/// A number that no other transaction of any node has, and that is not 0.
 fn new_transaction() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    // Relaxed: only that it is another number each time matters.
+    // Relaxed: only that the numbers differ matters.
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     (Trustee::here().index() as u64 + 1) << 40 | number & ((1 << 40) - 1)
 }

@@ -1,4 +1,4 @@
-//! What reaches a client without a request: messages of the channels that it has subscribed to.
+//! What reaches a client without a request: messages of the channels to which it has subscribed.
 
 use crate::clients::Clients;
 use crate::commands::table::{Command, SUBSCRIBED};
@@ -11,7 +11,7 @@ use std::io;
 pub struct Mail {
     /// What wakes the client's fiber, once it has waited or subscribed.
     woken: Option<Notify>,
-    /// How many channels and patterns it has subscribed to.
+    /// To how many channels and patterns it has subscribed.
     pub subscriptions: usize,
 }
 
@@ -29,7 +29,7 @@ impl Connection {
         self.server.clients.shards()[self.worker].apply_here(|clients| use_clients(clients, client))
     }
 
-    /// What wakes this client's fiber, from now on.
+    /// From now on, what wakes this client's fiber.
     pub fn woken(&mut self) -> Notify {
         if let Some(woken) = &self.mail.woken {
             return woken.clone();
@@ -40,7 +40,7 @@ impl Connection {
         woken
     }
 
-    /// Writes messages that have come, and those that come, until the client has sent something.
+    /// Writes messages that have arrived, and those that arrive later, until the client has sent something.
     pub(super) fn write_messages(&mut self) -> io::Result<()> {
         let woken = self.woken();
         loop {
@@ -56,7 +56,8 @@ impl Connection {
         }
     }
 
-    /// Whether a client that has subscribed may do this: all if messages are told apart from replies, as in RESP3.
+    /// Whether a client that has subscribed may do this: it may do anything if messages can be told from replies, as in
+    /// RESP3.
     pub(super) fn may_subscriber(&self, command: &Command) -> bool {
         self.plan.is_resp3 || command.has(SUBSCRIBED)
     }

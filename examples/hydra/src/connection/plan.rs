@@ -1,4 +1,4 @@
-//! Which requests the commands of one read have sent to which shards, and how their replies are put in order.
+//! Which requests the commands of one read have sent to which shards, and in which order their replies come.
 
 use crate::protocol::number;
 use crate::protocol::reply::Replies;
@@ -9,10 +9,10 @@ use gossamer::{Pending, Trust};
 use std::cell::RefCell;
 use std::time::Duration;
 
-/// How long a request to a shard that a transaction holds waits at first, and at most, before it asks again.
+/// How long a request waits, at first and at most, before it asks a shard again that a transaction holds.
 const WAITS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
 
-/// A buffer with more than this is given back at once.
+/// A buffer that is larger than this is given back at once.
 const MOST_KEPT: usize = 64 * 1024;
 
 /// A piece of the answer.
@@ -21,21 +21,21 @@ enum Piece {
     Text(usize),
     /// This many replies of a shard.
     Replies(usize, usize),
-    /// The sum of integers: one of each of the next so many `parts`.
+    /// The sum of integers: one from each of the next `parts`.
     Sum(usize),
-    /// OK, or the first error, over as many parts.
+    /// OK, or the first error, of as many parts.
     All(usize),
 }
 
-/// Plans that a worker keeps while no connection needs them.
+/// How many plans a worker keeps that no connection needs.
 const MOST_SPARE: usize = 64;
 
 thread_local! {
-    /// Those of this worker; each is done.
+    /// The plans of this worker; nothing in them is under way.
     static SPARE: RefCell<Vec<Plan>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Operations of commands that are under way, by shards.
+/// Operations of commands that are under way, by shard.
 #[derive(Default)]
 pub struct Plan {
     /// The shard of this worker, if it has one.
@@ -46,22 +46,22 @@ pub struct Plan {
     pieces: Vec<Piece>,
     /// Shards with a part in commands of several keys.
     parts: Vec<usize>,
-    /// Replies that no shard has made, or the own one at once.
+    /// Replies that no shard has made, or that this worker's own shard has made at once.
     text: Vec<u8>,
     text_merged: usize,
     /// Requests under way.
     sent: Vec<(usize, Pending<Batch>)>,
-    /// Where pieces come together.
+    /// Where pieces are put together.
     pub output: Vec<u8>,
     pub is_resp3: bool,
-    /// What commands are about.
+    /// The database that commands concern.
     pub database: u16,
     /// The transaction of this connection, or 0.
     pub transaction: u64,
 }
 
 impl Plan {
-    /// One of this worker that is not in use; `here` is its own shard among so many.
+    /// A plan of this worker that is not in use; `here` is the worker's own shard, if it has one.
     pub fn lent(shards: usize, here: usize) -> Self {
         let new = || Self {
             here,
@@ -69,17 +69,17 @@ impl Plan {
             merged: vec![0; shards],
             ..Self::default()
         };
-        // The client before may have spoken otherwise, of something else.
+        // The client before may have used another version, and another database.
         Self { is_resp3: false, database: 0, ..SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(new) }
     }
 
-    /// Another one in the place of this one, which was given back, for the same client.
+    /// Another plan in place of this one, which was given back, for the same client.
     pub fn lend_again(&mut self, shards: usize, here: usize) {
         let (is_resp3, database) = (self.is_resp3, self.database);
         *self = Self { is_resp3, database, ..Self::lent(shards, here) };
     }
 
-    /// Has its buffers serve other connections, while this one waits for its client.
+    /// Lets other connections use its buffers while this one waits for its client.
     pub fn give_back(&mut self) {
         let (is_resp3, database) = (self.is_resp3, self.database);
         let plan = std::mem::replace(self, Self { is_resp3, database, ..Self::default() });
@@ -90,7 +90,7 @@ impl Plan {
         });
     }
 
-    /// Replies without a shard.
+    /// A reply that needs no shard.
     #[inline]
     pub fn reply(&mut self) -> Replies<'_> {
         Replies::new(&mut self.text, self.is_resp3)
@@ -111,7 +111,7 @@ impl Plan {
         }
     }
 
-    /// Asks one shard for one reply; the own one at once.
+    /// Asks one shard for one reply; the worker's own shard replies at once.
     #[inline]
     pub fn ask(&mut self, shards: &[Trust<Shard>], shard: usize, operation: Operation, arguments: &[&[u8]]) {
         if shard == self.here && !self.batches[shard].is_pending() {
@@ -142,7 +142,8 @@ impl Plan {
         self.batches[shard].push(operation, arguments, goes_on);
     }
 
-    /// Asks for a part of the reply to a command of several keys; `finish_sum`, `finish_all` or `finish_each` follows.
+    /// Asks for a part of the reply to a command with several keys; `finish_sum`, `finish_all` or `finish_each`
+    /// follows.
     pub fn ask_part(&mut self, shard: usize, operation: Operation, arguments: &[&[u8]]) {
         self.push(shard, operation, arguments, true);
         self.parts.push(shard);
@@ -159,7 +160,7 @@ impl Plan {
         self.pieces.push(Piece::All(count));
     }
 
-    /// All of the last this many parts, one after the other.
+    /// All of the last this many parts, one after another.
     pub fn finish_each(&mut self, count: usize) {
         self.close_text();
         for shard in self.parts.drain(self.parts.len() - count..) {
@@ -167,11 +168,11 @@ impl Plan {
         }
     }
 
-    /// Lets all shards serve what they were asked, and puts the replies into `output`: all of them, if the plan is that
-    /// of a transaction; else until there are enough for one write. Returns whether that was all.
+    /// Lets all shards serve what they were asked, and puts the replies into `output`: all of them, if the plan belongs
+    /// to a transaction, otherwise until there are enough for one write. Returns whether that was all.
     pub fn run(&mut self, shards: &[Trust<Shard>], is_whole: bool) -> bool {
         if self.pieces.is_empty() && self.output.is_empty() {
-            // All of it was done at once.
+            // Everything was done at once.
             std::mem::swap(&mut self.text, &mut self.output);
             self.text_merged = 0;
             return true;
@@ -192,7 +193,7 @@ impl Plan {
         }
     }
 
-    /// Sends every shard its batch; true if one was held by another transaction.
+    /// Sends each shard its batch; returns true if another transaction holds one of them.
     fn exchange(&mut self, shards: &[Trust<Shard>], is_whole: bool) -> bool {
         let (mut last, mut others) = (None, 0);
         for (index, batch) in self.batches.iter_mut().enumerate() {
@@ -208,7 +209,7 @@ impl Plan {
         let is_here = self.batches.get(self.here).is_some_and(Batch::is_pending);
         let mut is_refused = false;
         match last {
-            // The only one: waited for in place.
+            // It is the only one: waited for in place.
             Some(index) if others == 1 && !is_here => {
                 let batch = std::mem::take(&mut self.batches[index]);
                 self.batches[index] = shards[index].apply_with(Shard::serve, batch);
@@ -235,7 +236,7 @@ impl Plan {
         is_refused
     }
 
-    /// Puts pieces into the output whose replies are there; tells whether those are all.
+    /// Puts pieces into the output whose replies are there; returns whether those are all.
     fn merge(&mut self) -> bool {
         let (mut done, mut parts, mut text) = (0, 0, 0);
         while let Some(piece) = self.pieces.get_mut(done) {
@@ -279,13 +280,13 @@ impl Plan {
         self.pieces.is_empty()
     }
 
-    /// Whether each of these shards has replied as often as it is named.
+    /// Whether each of these shards has replied as often as it was asked.
     fn are_ready(&self, shards: &[usize]) -> bool {
         let is_ready = |shard: &usize| {
             let named = shards.iter().filter(|other| *other == shard).count();
             self.batches[*shard].count() - self.merged[*shard] >= named
         };
-        // Pending replies come after those that are not: so this is seldom more than one look.
+        // Pending replies come after the others, so this is rarely more than one look.
         shards.iter().all(|shard| !self.batches[*shard].is_pending()) || shards.iter().all(is_ready)
     }
 
@@ -318,7 +319,7 @@ impl Plan {
         self.pieces.is_empty()
     }
 
-    /// After a write: large buffers are given back at once.
+    /// To be called after a write: large buffers are given back at once.
     #[inline]
     pub fn is_written(&mut self) {
         self.output.clear();

@@ -1,12 +1,12 @@
-//! What a client has sent and was not executed yet: it takes no more memory than that, and little while the client is
-//! silent.
+//! What a client has sent and what was not executed yet: it takes no more memory than that, and little while the client
+//! is silent.
 
 use crate::connection::stream::Stream;
 use std::io;
 
-/// So much memory is kept for what comes next.
+/// This much memory is kept for what comes next.
 const KEPT: usize = 1024;
-/// A request that is longer ends its connection.
+/// A longer request ends its connection.
 const LARGEST: usize = 1 << 30;
 
 #[derive(Default)]
@@ -21,12 +21,12 @@ impl Input {
         stream.read_available(&mut self.0)
     }
 
-    /// How many bytes wait to be used.
+    /// How many bytes have not been used yet.
     pub fn length(&self) -> usize {
         self.0.len()
     }
 
-    /// What there is, to be put back.
+    /// What has not been used yet, to be put back later.
     #[inline]
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0)

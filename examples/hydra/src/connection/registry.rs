@@ -8,7 +8,7 @@ use std::time::Instant;
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static BLOCKED: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicU64 = AtomicU64::new(1);
-/// What CLIENT LIST has. Locked when clients come, go, or change their names: never in the way of a request.
+/// What CLIENT LIST shows. It is locked when clients come, go, or change their names: never during an ordinary request.
 static CLIENTS: Mutex<BTreeMap<u64, Client>> = Mutex::new(BTreeMap::new());
 
 struct Client {
@@ -21,7 +21,7 @@ struct Client {
     is_resp3: bool,
 }
 
-/// A client that counts, until it is dropped.
+/// A client that counts, until this is dropped.
 pub struct Registered {
     pub id: u64,
 }
@@ -36,7 +36,7 @@ pub fn blocked() -> usize {
     BLOCKED.load(Ordering::Relaxed)
 }
 
-/// A client that waits for a key, until it is dropped.
+/// A client that waits for a key, until this is dropped.
 pub struct Blocked(());
 
 impl Blocked {
@@ -124,7 +124,7 @@ impl Registered {
         self.change(|client| client.database = database);
     }
 
-    /// What CLIENT INFO has.
+    /// The line of CLIENT INFO.
     pub fn line(&self) -> String {
         with(|clients| clients.get(&self.id).map_or_else(String::new, |client| client.line(self.id)))
     }
