@@ -1,4 +1,4 @@
-//! What every connection of every node shares, and how clients come in.
+//! What all connections of all nodes share, and how clients get in.
 
 use crate::clients::Clients;
 use crate::connection::{Connection, Stream};
@@ -15,14 +15,14 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Keys that expire one after another are looked for this often.
+/// How often to look for keys that expire one after another.
 const PAUSE: Duration = Duration::from_millis(10);
-/// While some keys expire, the clock is read at least this often: it may be set.
+/// While some keys expire, the clock is read at least this often: somebody may set it.
 const LONGEST: Duration = Duration::from_secs(60);
-/// How long nobody is accepted at the socket after that has failed.
+/// How long to accept nobody at the socket after that has failed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The store, and what there is beside it.
+/// The store, and what belongs to it.
 #[derive(NoRef, Clone)]
 pub struct Server {
     pub store: Sharded<[u8], Shard>,
@@ -30,14 +30,14 @@ pub struct Server {
     pub saves: Trust<Saves>,
     /// Held while settings are changed, so that simultaneous changes all survive.
     changing: Trust<Latch<()>>,
-    /// Those of each worker, at the indices of their workers' shards.
+    /// The clients of each worker, at the indices of their workers' shards.
     pub clients: Sharded<[u8], Clients>,
     pub ending: Trust<Ending>,
     /// In milliseconds since 1970.
     started: u64,
 }
 
-/// The right to end all nodes.
+/// By this, all nodes are ended.
 pub struct Ending(mpsc::UnboundedSender<String>);
 
 impl Ending {
@@ -46,7 +46,7 @@ impl Ending {
     }
 
     fn because(&self, reason: String) {
-        // Refused only when it ends already.
+        // It is refused only if the nodes end already.
         drop(self.0.send(reason));
     }
 }
@@ -58,10 +58,10 @@ struct Roles {
 }
 
 impl Roles {
-    /// How many workers of each node, from the first, only keep keys; with none, all workers do both.
+    /// How many workers of each node, counted from the first, only keep keys; if none, all workers do both.
     ///
     /// # Errors
-    /// If nobody is left for clients.
+    /// If no worker is left for clients.
     fn new(trustees: usize) -> io::Result<Self> {
         let mut roles = Self { trustees: Vec::new(), clients: Vec::new() };
         for node in rack::nodes() {
@@ -108,7 +108,7 @@ impl Server {
         self.store.shards()
     }
 
-    /// Changes settings, all or none, on all nodes; the reason, if one cannot be changed.
+    /// Changes settings on all nodes, either all of them or none; returns the reason if one cannot be changed.
     pub fn change_settings(&self, changes: Vec<(String, String)>) -> Option<String> {
         self.changing.launch_with(change_settings, (self.clone(), changes))
     }
@@ -128,7 +128,8 @@ impl Server {
         Duration::from_millis(now().saturating_sub(self.started))
     }
 
-    /// When a snapshot was made, in seconds since 1970; if none was, since when there has been nothing to lose.
+    /// When the last snapshot was made, in seconds since 1970; if there is none, since when there has been nothing to
+    /// lose.
     pub fn last_save(&self) -> u64 {
         let last = self.saves.apply_with(Saves::last, ());
         if last == 0 { self.started / 1000 } else { last }
@@ -146,7 +147,7 @@ fn change_settings((): &mut (), (server, changes): (Server, Vec<(String, String)
     None
 }
 
-/// Removes keys that have expired, for ever.
+/// Removes keys that have expired, without end.
 fn remove_expired(shard: Trust<Shard>) {
     let woken = shard.apply_here(Shard::expiry_notice);
     loop {
@@ -164,7 +165,7 @@ fn remove_expired(shard: Trust<Shard>) {
 }
 
 fn serve_tcp(stream: TcpStream, server: Server) {
-    // Without it replies come later, and no worse.
+    // Without it, replies only come later.
     drop(stream.set_nodelay(true));
     Connection::serve(Stream::Tcp(stream), server);
 }
@@ -173,8 +174,8 @@ fn serve_unix((stream, server): (UnixStream, Server)) {
     Connection::serve(Stream::Unix(stream), server);
 }
 
-/// Listens until a signal or SHUTDOWN comes. `trustees` workers of each node only keep keys and serve no clients; all
-/// workers do both if it is 0.
+/// Listens until a signal or SHUTDOWN comes. `trustees` workers of each node only keep keys and serve no clients; if it
+/// is 0, all workers do both.
 ///
 /// # Errors
 /// If an address is taken, the snapshot cannot be read, the system refuses, or no worker is left for clients.
@@ -209,7 +210,7 @@ pub fn run(address: IpAddr, settings: Settings, trustees: usize) -> io::Result<(
         let workers = roles.clients.iter().copied().filter(|worker| worker.node() == node).collect();
         listen_at(&settings.unix_socket, &server, workers)?;
     }
-    // A sender is always there.
+    // There is always a sender.
     println!("ended by {}", ended.recv().unwrap_or_default());
     if !settings.unix_socket.is_empty() {
         drop(std::fs::remove_file(&settings.unix_socket));
@@ -224,7 +225,7 @@ fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<(
     if std::os::unix::net::UnixStream::connect(path)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     {
-        // Of a server that has ended.
+        // It is left from a server that has ended.
         std::fs::remove_file(path)?;
     }
     let listener = UnixListener::bind(path).map_err(describe)?;

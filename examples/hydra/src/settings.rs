@@ -1,4 +1,4 @@
-//! What CONFIG GET and CONFIG SET know of.
+//! The settings of CONFIG GET and CONFIG SET.
 
 use crate::protocol::refusal::Refusal;
 use crate::store::eviction::{Eviction, Policy, SAMPLES};
@@ -68,7 +68,7 @@ impl Settings {
             ("zset-max-listpack-entries", encodings.sorted_entries.to_string()),
             ("zset-max-listpack-value", encodings.sorted_value.to_string()),
         ];
-        // As they were called before redis 7.
+        // Their names before redis 7.
         all.extend([
             ("hash-max-ziplist-entries", encodings.hash_entries.to_string()),
             ("hash-max-ziplist-value", encodings.hash_value.to_string()),
@@ -79,7 +79,7 @@ impl Settings {
         all
     }
 
-    /// Changes one by its name.
+    /// Changes the setting of this name.
     ///
     /// # Errors
     /// If no setting of this name can be changed, or the value is not valid for it.
@@ -89,7 +89,7 @@ impl Settings {
             Err(Refusal::from(text))
         };
         let name_of_redis = name.to_ascii_lowercase();
-        // As they were called before redis 7.
+        // Their names before redis 7.
         let name_of_redis = name_of_redis.replace("ziplist", "listpack");
         if name_of_redis == "list-max-listpack-size" {
             return match value.parse() {
@@ -121,7 +121,7 @@ impl Settings {
             };
         }
         match name_of_redis.as_str() {
-            // Snapshots are made when a client asks for one.
+            // Snapshots are made only when a client asks for one.
             "save" if value.is_empty() => {}
             "requirepass" => self.password = value.to_owned(),
             "maxclients" => match value.parse() {
@@ -156,7 +156,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What each of this many shards may take.
+    /// How much memory each of this many shards may take.
     pub fn eviction(&self, shards: usize) -> Eviction {
         Eviction { limit: self.maxmemory.div_ceil(shards), policy: self.policy, samples: self.samples }
     }

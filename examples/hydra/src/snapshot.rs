@@ -1,4 +1,5 @@
-//! Snapshots: all keys as they were at one moment, in one file on the machine of node 0, which is replaced as a whole.
+//! Snapshots: all keys as they were at one moment, in one file on the machine of node 0. The file is replaced as a
+//! whole.
 
 use crate::connection::hold::Hold;
 use crate::server::Server;
@@ -18,7 +19,7 @@ pub struct Saves {
 }
 
 impl Saves {
-    /// False if one is being made already.
+    /// False if a snapshot is being made already.
     pub fn begin(&mut self, (): ()) -> bool {
         !std::mem::replace(&mut self.is_saving, true)
     }
@@ -35,7 +36,7 @@ impl Saves {
     }
 }
 
-/// Makes a snapshot, which has begun, on node 0.
+/// Makes a snapshot, which was begun, on node 0.
 pub fn start(server: &Server) -> JoinHandle<Result<(), String>> {
     gossamer::spawn_on_with(Trustee::all()[0], save, server.clone())
 }
@@ -66,7 +67,7 @@ fn save(server: Server) -> Result<(), String> {
 fn write(server: &Server, path: &Path) -> io::Result<()> {
     let target = path.to_owned();
     let mut writer = unblock(move || Writer::create(target))?;
-    // At one moment for all shards.
+    // At the same moment for all shards.
     let hold = Hold::new(server.shards().to_vec());
     server.store.map_all(Shard::begin_snapshot);
     drop(hold);
@@ -88,10 +89,10 @@ fn write(server: &Server, path: &Path) -> io::Result<()> {
     unblock(move || writer.finish())
 }
 
-/// Puts in the keys of the file, if there is one; tells how many.
+/// Loads the keys from the file, if there is one; returns how many.
 ///
 /// # Errors
-/// If the file cannot be read, or is not what was written.
+/// If the file cannot be read, or is damaged.
 pub fn load(server: &Server) -> io::Result<u64> {
     let path = path(server);
     let describe = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));

@@ -1,7 +1,7 @@
-//! The file of a snapshot: chunks, each with its length and its checksum, and after the last one their number.
+//! The file of a snapshot: chunks, each with its length and its checksum; after the last chunk, their number.
 //!
-//! It is written under another name, and gets its name when all of it is on disk: so there is always a complete one,
-//! the old or the new.
+//! It is written under another name, and renamed once all of it is on disk: so there is always a complete file, the old
+//! one or the new one.
 
 use crate::store::snapshot::VERSION;
 use crc::{CRC_64_XZ, Crc, Table};
@@ -9,9 +9,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Behind it is the digit of the version.
+/// It is followed by the digit of the version.
 const MAGIC: &[u8; 15] = b"hydra snapshot ";
-/// A chunk has one segment of a shard at least, and so may be long; but not as long as this.
+/// A chunk has at least one segment of a shard, and so may be long, but not as long as this.
 const LONGEST_CHUNK: u64 = 1 << 40;
 
 /// Sixteen bytes at a time.
@@ -57,7 +57,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // It is not there any more if it has got its name.
+        // It is gone already if it was renamed.
         drop(fs::remove_file(&self.written_to));
     }
 }
@@ -72,7 +72,7 @@ impl Reader {
     /// Nothing if there is no file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no snapshot.
+    /// If it cannot be read, or is not a snapshot.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = match File::open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -97,7 +97,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// The next chunk; nothing at the end, if all chunks were there.
+    /// The next chunk; nothing at the end, provided that all chunks were there.
     pub fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
         let length = u64::from_le_bytes(self.exactly()?);
         let expected = u64::from_le_bytes(self.exactly()?);

@@ -1,6 +1,6 @@
 //! Integers as redis reads and writes them.
 
-/// An integer in the one way of writing it: no spaces, no `+`, no leading zeros.
+/// An integer in its only form: no spaces, no `+`, no leading zeros.
 pub fn parse(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -43,7 +43,7 @@ pub fn write(to: &mut Vec<u8>, number: i64) {
     to.extend_from_slice(&text[at..]);
 }
 
-/// The same as text of its own.
+/// The same as a text of its own.
 pub fn text(number: i64) -> Vec<u8> {
     let mut text = Vec::with_capacity(20);
     write(&mut text, number);

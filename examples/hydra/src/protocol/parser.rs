@@ -3,7 +3,7 @@
 
 use crate::protocol::number;
 
-/// A line without its end is refused above this length.
+/// Above this length, a line without an end is refused.
 const LONGEST_LINE: usize = 64 * 1024;
 /// What a client may send before it is authenticated.
 const MOST_UNAUTHENTICATED_ARGUMENTS: i64 = 10;
@@ -17,7 +17,7 @@ pub struct Limits {
     pub is_authenticated: bool,
 }
 
-/// What there is of a request.
+/// How much of a request there is.
 #[derive(Debug, PartialEq)]
 pub enum Parsed {
     /// All of it; it ends before this byte of the input.
@@ -25,7 +25,7 @@ pub enum Parsed {
     Incomplete,
 }
 
-/// What the client gets before its connection is closed, after "Protocol error: ".
+/// What the client is told before its connection is closed, after "Protocol error: ".
 #[derive(Debug, PartialEq)]
 pub struct Malformed(pub String);
 
@@ -33,13 +33,13 @@ pub struct Malformed(pub String);
 /// beginning.
 #[derive(Default)]
 pub struct Parser {
-    /// Of the input, or of `line` if the request is one.
+    /// Offsets in the input, or in `line` if the request is one.
     arguments: Vec<(usize, usize)>,
     line: Vec<u8>,
     is_line: bool,
-    /// Up to here the request has been read.
+    /// How far the request has been read.
     at: usize,
-    /// How many arguments are still to come; nothing before their number is known.
+    /// How many arguments are still to come; nothing, before their number is known.
     left: Option<i64>,
     /// The length of the argument under way.
     length: Option<usize>,
@@ -138,7 +138,7 @@ impl Parser {
         if self.is_line { &self.line[from..to] } else { &input[start + from..start + to] }
     }
 
-    /// Gives back the memory of a request with many arguments.
+    /// Releases the memory of a request with many arguments.
     pub fn shrink(&mut self) {
         self.arguments.shrink_to(16);
         self.line = Vec::new();
@@ -243,7 +243,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { longest_argument: 1 << 20, is_authenticated: true };
 
-    /// All requests of an input that comes in pieces which end at these places, and why it ended.
+    /// All requests of an input that arrives in pieces which end at these places, and why it ended.
     fn parse_in_pieces(
         input: &[u8],
         ends: impl Iterator<Item = usize>,
@@ -293,7 +293,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize
         };
-        // Mostly the characters of which requests are made, so that some are nearly well formed.
+        // Mostly characters of which requests consist, so that some are nearly well formed.
         let words: [&[u8]; 14] = [
             b"*",
             b"$",

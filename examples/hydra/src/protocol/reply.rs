@@ -21,7 +21,7 @@ impl<'a> Replies<'a> {
         self.to.extend_from_slice(b"\r\n");
     }
 
-    /// Bytes that are not a reply of their own.
+    /// Bytes that are not a complete reply.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.to.extend_from_slice(bytes);
     }
@@ -43,22 +43,22 @@ impl<'a> Replies<'a> {
         self.to.extend_from_slice(b"\r\n");
     }
 
-    /// The head of an array; this many replies follow.
+    /// The head of an array of this many replies, which follow.
     pub fn array(&mut self, count: usize) {
         self.line(b'*', count as i64);
     }
 
-    /// The head of a map; this many pairs follow.
+    /// The head of a map of this many pairs, which follow.
     pub fn map(&mut self, count: usize) {
         if self.is_resp3 { self.line(b'%', count as i64) } else { self.array(2 * count) }
     }
 
-    /// The head of a set; this many members follow.
+    /// The head of a set of this many members, which follow.
     pub fn set(&mut self, count: usize) {
         self.line(if self.is_resp3 { b'~' } else { b'*' }, count as i64);
     }
 
-    /// The head of what was not asked for; this many parts follow.
+    /// The head of something that was not asked for, with this many parts, which follow.
     pub fn push(&mut self, count: usize) {
         self.line(if self.is_resp3 { b'>' } else { b'*' }, count as i64);
     }
@@ -108,7 +108,7 @@ impl<'a> Replies<'a> {
         self.to.extend_from_slice(if self.is_resp3 { b"_\r\n" } else { b"*-1\r\n" });
     }
 
-    /// A text for people, of several lines.
+    /// A text for people, with several lines.
     pub fn verbatim(&mut self, text: &str) {
         if self.is_resp3 {
             self.line(b'=', text.len() as i64 + 4);
@@ -120,7 +120,7 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// An error, which begins with its kind in capitals. Ends of lines in it become spaces, as they would end it.
+    /// An error, which begins with its kind in capitals. Line ends in it become spaces, as they would end it.
     #[cold]
     pub fn error(&mut self, text: &[u8]) {
         self.to.push(b'-');

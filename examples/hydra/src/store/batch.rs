@@ -5,33 +5,33 @@ use crate::store::Shard;
 use crate::store::operation::Operation;
 use gossamer::NoRef;
 
-/// Operations with few arguments are called without an allocation.
+/// Operations with this many arguments, or fewer, need no allocation.
 const FEW: usize = 8;
-/// A batch that has replied more is given back, so that its client takes that first.
+/// A batch that has replied this much is given back, so that its client can take the replies first.
 const ENOUGH_REPLIES: usize = 1 << 20;
-/// The number of arguments that does not fit one byte follows this one, in four.
+/// A number of arguments that does not fit in one byte follows this value, in four bytes.
 const MANY: u8 = 255;
-/// Marks an operation after which the same command continues: nothing comes in between.
+/// Marks an operation that the same command continues: nothing may come in between.
 const GOES_ON: u8 = 0x80;
 
-/// Operations and replies, each one after another.
+/// Operations and replies, each stored one after another.
 #[derive(NoRef, Default)]
 pub struct Batch {
-    /// For each operation its code, how many arguments it has, and their lengths and bytes.
+    /// For each operation: its code, the number of its arguments, and their lengths and bytes.
     operations: Vec<u8>,
-    /// How much of them was served.
+    /// How many of these bytes were served.
     served: usize,
     replies: Vec<u8>,
     /// Where each reply ends.
     ends: Vec<usize>,
-    /// Which database it is about.
+    /// The database that it concerns.
     pub database: u16,
-    /// The transaction that this is part of, or 0.
+    /// The transaction that it belongs to, or 0.
     pub transaction: u64,
     pub is_resp3: bool,
-    /// Whether all of it is to be served, however long the replies.
+    /// Whether all of it is to be served, however long the replies are.
     pub is_whole: bool,
-    /// Whether the shard was held by another transaction.
+    /// Whether another transaction held the shard.
     pub is_refused: bool,
 }
 
@@ -64,7 +64,7 @@ impl Batch {
         self.ends.len()
     }
 
-    /// The bytes of so many replies from one on.
+    /// The bytes of this many replies, from one of them on.
     #[inline]
     pub fn replies(&self, from: usize, count: usize) -> &[u8] {
         let end = |index: usize| index.checked_sub(1).map_or(0, |last| self.ends[last]);
@@ -76,7 +76,7 @@ impl Batch {
         self.ends.clear();
     }
 
-    /// As new, with the memory that it has, if that is not much.
+    /// Makes it empty; it keeps its memory, unless that is much.
     pub fn clear(&mut self, most: usize) {
         self.forget_replies();
         self.operations.clear();
@@ -86,7 +86,7 @@ impl Batch {
         self.served = 0;
     }
 
-    /// The next operation; whether its command continues, its arguments, and where it ends.
+    /// The next operation: whether its command continues, its arguments, and where it ends.
     #[inline]
     fn next<'a>(&'a self, few: &mut [&'a [u8]; FEW], many: &mut Vec<&'a [u8]>) -> (u8, usize, usize) {
         let number = |at: usize| {
@@ -113,7 +113,8 @@ impl Batch {
 }
 
 impl Shard {
-    /// Serves a batch: all of it, or as much as has enough replies; nothing if another transaction holds this shard.
+    /// Serves a batch, all of it or until there are enough replies; returns nothing if another transaction holds this
+    /// shard.
     pub fn serve(&mut self, mut batch: Batch) -> Batch {
         self.serve_here(&mut batch);
         batch
@@ -146,7 +147,7 @@ impl Shard {
         self.held_by != 0 && self.held_by != transaction
     }
 
-    /// Has the shard serve this transaction only, if no other one has; tells whether it does.
+    /// Reserves the shard for this transaction, if no other has it; returns whether it is reserved.
     pub fn hold(&mut self, transaction: u64) -> bool {
         let is_free = !self.is_held_by_another(transaction);
         if is_free {

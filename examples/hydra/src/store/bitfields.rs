@@ -12,18 +12,18 @@ use crate::store::ranges::LONGEST_VALUE;
 #[derive(Clone, Copy)]
 struct Field {
     is_signed: bool,
-    /// How many bits; of one without a sign at most 63.
+    /// How many bits it has; at most 63 if it is unsigned.
     width: usize,
     /// Its first bit, which is its highest.
     offset: usize,
 }
 
-/// What becomes of an integer that does not fit its field.
+/// What happens to an integer that does not fit in its field.
 #[derive(Clone, Copy)]
 enum Overflow {
-    /// Its lower bits stay.
+    /// Its lower bits are kept.
     Wrap,
-    /// It is the least or the greatest that fits.
+    /// It becomes the least or the greatest number that fits.
     Saturate,
     /// Nothing is changed.
     Fail,
@@ -54,7 +54,7 @@ impl Field {
         Ok(Self { is_signed, width: width as usize, offset })
     }
 
-    /// The least and the greatest that fit.
+    /// The least and the greatest number that fit.
     fn bounds(self) -> (i128, i128) {
         if self.is_signed {
             let half = 1 << (self.width - 1);
@@ -100,7 +100,7 @@ impl Field {
         }
     }
 
-    /// Does something with the integer of a string; gives what is replied, if it does not fail.
+    /// Changes the integer of a string; returns what to reply, unless it fails.
     fn apply(self, action: Action, string: &mut [u8]) -> Option<i128> {
         let before = self.read(string);
         match action {

@@ -7,14 +7,14 @@ use crate::store::Shard;
 use crate::store::lists::integer;
 use std::ops::Range;
 
-/// A range of bits, of the bytes that it is in.
+/// A range of bits: the bytes that it is in, and which of their bits.
 struct Bits<'a> {
     bytes: &'a [u8],
     /// Starting with the highest bit of the first byte.
     bits: Range<usize>,
 }
 
-/// Whether bounds are bits, and not bytes.
+/// Whether the bounds are bits; otherwise they are bytes.
 fn unit(text: Option<&&[u8]>) -> Result<bool, Refusal> {
     match text.map(|text| text.to_ascii_lowercase()).as_deref() {
         None | Some(b"byte") => Ok(false),
@@ -27,14 +27,14 @@ impl<'a> Bits<'a> {
     fn new(string: &'a [u8], first: i64, last: i64, in_bits: bool) -> Self {
         let scale = if in_bits { 1 } else { 8 };
         let length = (string.len() * 8 / scale) as i64;
-        // Before the first one is at the first one, for both bounds.
+        // A bound before the first one counts as the first one.
         let from_start = |index: i64| if index < 0 { index.saturating_add(length).max(0) } else { index };
         let (start, end) = (from_start(first), from_start(last).min(length - 1) + 1);
         let bits = if start >= end { 0..0 } else { start as usize * scale..end as usize * scale };
         Self { bytes: string, bits }
     }
 
-    /// Each byte, with the bits that are outside set to those of `outside`; and how many bits are before it.
+    /// Each byte, with the bits outside of the range set to those of `outside`; and how many bits come before it.
     fn masked(&self, outside: u8) -> impl Iterator<Item = (u8, usize)> {
         let bytes = self.bits.start / 8..self.bits.end.div_ceil(8);
         let (first, last) = (bytes.start, bytes.end.saturating_sub(1));
@@ -68,7 +68,7 @@ impl Shard {
     }
 
     pub fn count_bits(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
-        // As redis: of a key that is not there nothing more is read.
+        // As in redis: if there is no such key, nothing more is read.
         let Some(string) = self.string_to_read(arguments[0])? else {
             to.integer(0);
             return Ok(());
@@ -79,7 +79,8 @@ impl Shard {
             [first, last, given] => (integer(first)?, integer(last)?, unit(Some(given))?),
             _ => return Err(refusal::SYNTAX),
         };
-        // As redis: where both count from the end, they are compared before they are in the string, as BITPOS does not.
+        // As in redis: if both count from the end, they are compared before they are limited to the string, unlike in
+        // BITPOS.
         let is_empty = first < 0 && last < 0 && first > last;
         to.length(if is_empty { 0 } else { Bits::new(string, first, last, in_bits).count() });
         Ok(())

@@ -40,7 +40,7 @@ impl Shard {
         if !after.is_finite() {
             return Err(refusal::NO_FINITE_SUM);
         }
-        // There is no negative zero to see.
+        // Nobody gets to see a negative zero.
         let text = (after + 0.0).to_string();
         self.put(slot, key, text.as_bytes(), expiry);
         to.bulk(text.as_bytes());

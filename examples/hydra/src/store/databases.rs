@@ -1,4 +1,4 @@
-//! The databases of a shard. The one in use is stored inline, so that a client that stays in one pays nothing for the
+//! The databases of a shard. The current one is stored inline, so that a client that stays in one pays nothing for the
 //! others; these are made when they are first used.
 
 use crate::protocol::number;
@@ -19,10 +19,10 @@ pub struct Database {
     pub saving: Option<Saving>,
 }
 
-/// The databases that are not in use.
+/// The databases that are not current.
 #[derive(Default)]
 pub struct Others {
-    /// By their numbers; nothing in the place of the one in use, and of those that were never used.
+    /// By their numbers; nothing in place of the current one, and of those that were never used.
     databases: Vec<Option<Box<Database>>>,
     /// Bytes that their tables take.
     memory: usize,
@@ -39,7 +39,7 @@ impl Others {
 }
 
 impl Shard {
-    /// Has what follows be about this database.
+    /// Makes this database the current one.
     #[inline]
     pub fn select(&mut self, number: u16) {
         if number != self.selected {
@@ -57,7 +57,7 @@ impl Shard {
         self.selected = number;
     }
 
-    /// Does something about each database that was used, in the order of their numbers.
+    /// Calls a function with each database that was used, in order of their numbers.
     pub fn in_each_database(&mut self, mut work: impl FnMut(&mut Self)) {
         let selected = self.selected;
         for number in 0..self.others.databases.len().max(usize::from(selected) + 1) as u16 {
@@ -69,7 +69,7 @@ impl Shard {
         self.select(selected);
     }
 
-    /// Bytes of memory of all databases, about.
+    /// Bytes of memory of all databases, roughly.
     #[inline]
     pub fn memory(&self) -> usize {
         self.database.table.memory() + self.others.memory
@@ -113,7 +113,7 @@ impl Shard {
         if first != second {
             self.select(first);
             let mut other = self.others.get(second).take().unwrap_or_default();
-            // As if all keys of both were changed.
+            // This counts as a change of all keys of both.
             note_all(&mut self.database, &other.table);
             note_all(&mut other, &self.database.table);
             self.others.memory = self.others.memory - other.table.memory() + self.database.table.memory();

@@ -1,4 +1,4 @@
-//! Access to values with elements: a key without elements does not exist.
+//! Access to values with elements: a key whose value has no elements does not exist.
 
 use crate::protocol::refusal::{Refusal, WRONG_TYPE};
 use crate::store::Shard;
@@ -6,7 +6,7 @@ use crate::store::entry::Entry;
 use crate::store::table::Slot;
 use crate::store::value::{Elements, Encodings};
 
-/// What a change to a value reports: whether there was a change, for clients that watch the key.
+/// The result of a change to a value: whether anything changed, for clients that watch the key.
 pub trait Change {
     fn is_change(&self) -> bool;
 }
@@ -51,13 +51,13 @@ impl Shard {
         if entry.kind() == T::KIND { Ok(Some(slot)) } else { Err(WRONG_TYPE) }
     }
 
-    /// The value of a key, to be read.
+    /// The value of a key, for reading.
     pub fn read<T: Elements>(&mut self, key: &[u8]) -> Result<Option<T::View<'_>>, Refusal> {
         let Some(slot) = self.find_to_read(key) else { return Ok(None) };
         T::view(self.database.table.at(slot)).map(Some).ok_or(WRONG_TYPE)
     }
 
-    /// Changes the value of a key, which comes and goes with its first and its last element.
+    /// Changes the value of a key; the key appears with its first element, and disappears with its last.
     pub fn update<T: Elements, U: Change>(
         &mut self,
         key: &[u8],

@@ -5,7 +5,7 @@ use crate::store::value::packed::Packed;
 use crate::store::value::packed_mut::{PackedMut, memory_after};
 use crate::store::value::{Kind, Value, allocation};
 
-/// Strings above this have an allocation of their own, which grows as it is appended to.
+/// Longer strings have an allocation of their own, which grows as they are appended to.
 const LARGEST_PACKED: usize = 1024;
 
 const HAS_EXPIRY: u8 = 1;
@@ -17,15 +17,16 @@ const KIND: u32 = 3;
 /// Flags, and when or how often the entry was used.
 const FIXED: usize = 4;
 
-/// A key, its value, when it expires, and how it was used. 16 bytes, and the bytes of key and value, and 5 more, in one piece.
+/// A key, its value, when it expires, and how it was used: 16 bytes, and in another piece the bytes of key and value,
+/// and 5 more.
 pub enum Entry {
-    /// Flags, use (3 bytes), the key's length (1 byte, or 4), when it expires (8 bytes, or none), the key, the value: a
-    /// string, or few elements.
+    /// Flags, use (3 bytes), the key's length (1 byte, or 4), when it expires (8 bytes, or none), the key, and the
+    /// value: a string, or a few elements.
     Packed(Box<[u8]>),
     Boxed(Box<Boxed>),
 }
 
-/// An entry with a long string, or many elements.
+/// An entry with a long string, or with many elements.
 pub struct Boxed {
     key: Box<[u8]>,
     value: Value,
@@ -39,7 +40,7 @@ pub enum Form<'a> {
     Large(&'a Value),
 }
 
-/// What comes before a value, with room for so many bytes of it.
+/// What comes before a value, with room for this many bytes of the value.
 fn head(key: &[u8], expiry: Option<u64>, flags: u8, value: usize) -> Vec<u8> {
     let is_long = key.len() > usize::from(u8::MAX);
     let length = FIXED + if is_long { 4 } else { 1 } + if expiry.is_some() { 8 } else { 0 } + key.len();
@@ -69,12 +70,12 @@ impl Entry {
         Self::Packed(packed.into_boxed_slice())
     }
 
-    /// Without elements yet.
+    /// It has no elements yet.
     pub fn empty(key: &[u8], kind: Kind, expiry: Option<u64>) -> Self {
         Self::Packed(memory_after(head(key, expiry, (kind as u8) << KIND, 0)))
     }
 
-    /// Gives it a value that does not fit its allocation.
+    /// Gives it a value that does not fit in its allocation.
     pub fn grow(&mut self, value: Value) {
         *self = Self::Boxed(Box::new(Boxed {
             key: self.key().into(),
@@ -84,7 +85,7 @@ impl Entry {
         }));
     }
 
-    /// Where the key begins, and where the value does.
+    /// Where the key begins, and where the value begins.
     #[inline]
     fn places(packed: &[u8]) -> (usize, usize) {
         let (length, at) = if packed[0] & HAS_LONG_KEY == 0 {
@@ -128,7 +129,7 @@ impl Entry {
         }
     }
 
-    /// Whether its value lies with its key.
+    /// Whether its value is stored beside its key.
     pub fn is_small(&self) -> bool {
         matches!(self, Self::Packed(_))
     }
@@ -145,7 +146,7 @@ impl Entry {
         }
     }
 
-    /// Its elements, if they are few.
+    /// Its elements, if there are few.
     #[inline]
     pub fn packed_mut(&mut self) -> Option<PackedMut<'_>> {
         match self {
@@ -157,7 +158,7 @@ impl Entry {
         }
     }
 
-    /// Its value, if that does not lie with its key.
+    /// Its value, if that is not stored beside its key.
     pub fn large_mut(&mut self) -> Option<&mut Value> {
         match self {
             Self::Packed(_) => None,
@@ -170,7 +171,7 @@ impl Entry {
         matches!(self, Self::Packed(packed) if packed[0] & HAS_NUMBERS != 0)
     }
 
-    /// Says so; there are no elements now.
+    /// Marks its elements as packed integers; at present there are none.
     pub fn set_numbers(&mut self, has_numbers: bool) {
         if let Self::Packed(packed) = self {
             packed[0] = packed[0] & !HAS_NUMBERS | if has_numbers { HAS_NUMBERS } else { 0 };
@@ -190,7 +191,7 @@ impl Entry {
         }
     }
 
-    /// Three bytes, for use by eviction.
+    /// Three bytes that eviction uses.
     pub fn usage(&self) -> u32 {
         match self {
             Self::Packed(packed) => u32::from_le_bytes([packed[1], packed[2], packed[3], 0]),
@@ -205,7 +206,7 @@ impl Entry {
         }
     }
 
-    /// Another value and another expiry.
+    /// Changes value and expiry.
     pub fn replace(&mut self, value: &[u8], expiry: Option<u64>) {
         let usage = self.usage();
         match self {
@@ -256,8 +257,8 @@ impl Entry {
         }
     }
 
-    /// Extends a string with zeros if it is shorter than this, and returns it to be changed in place; nothing if it is
-    /// of another type.
+    /// Extends a string with zeros if it is shorter than this, and returns it for changes in place; nothing if the
+    /// value has another type.
     pub fn string_of_length(&mut self, length: usize) -> &mut [u8] {
         if self.string().is_err() {
             return &mut [];
@@ -286,7 +287,7 @@ impl Entry {
         }
     }
 
-    /// Bytes of memory besides the entry itself, for an allocator that adds one word to each allocation.
+    /// Bytes of memory besides the entry itself, with an allocator that adds a word to each allocation.
     #[inline]
     pub fn memory(&self) -> usize {
         match self {
@@ -298,7 +299,7 @@ impl Entry {
     }
 }
 
-/// Whether there is room for an expiry exactly if one is wanted.
+/// Whether there is room for an expiry exactly when one is needed.
 fn has_room(packed: &[u8], expiry: Option<u64>) -> bool {
     (packed[0] & HAS_EXPIRY != 0) == expiry.is_some()
 }

@@ -1,4 +1,4 @@
-//! What happens to keys when memory runs out: some of them are sampled, and the one that is worth least is removed.
+//! What happens when memory runs out: some keys are sampled, and the least valuable of them is removed.
 
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
@@ -8,24 +8,24 @@ use crate::store::{Shard, now};
 use gossamer::NoRef;
 use std::cell::Cell;
 
-/// How many keys are compared for one that goes, unless `maxmemory-samples` says otherwise.
+/// How many keys are compared for each that is removed, unless `maxmemory-samples` says otherwise.
 pub const SAMPLES: usize = 5;
-/// Minutes after which a counter of uses is lower by one.
+/// After this many minutes, a counter of uses is lower by one.
 const DECAY_MINUTES: u32 = 1;
-/// The larger, the more uses a counter stands for.
+/// The larger this is, the more uses a counter stands for.
 const LOGARITHM_FACTOR: f64 = 10.0;
-/// Where the counter of a new key begins.
+/// The counter of a new key.
 const FIRST_COUNTER: u32 = 5;
 
 /// `maxmemory-policy`.
 #[derive(NoRef, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Policy {
     pub order: Option<Order>,
-    /// Only keys that expire go.
+    /// Whether only keys that expire are removed.
     pub is_volatile: bool,
 }
 
-/// Which key is worth least.
+/// Which key is the least valuable.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq)]
 pub enum Order {
     /// The one that was not used for longest.
@@ -62,7 +62,7 @@ impl Policy {
     }
 }
 
-/// How much memory a shard may take, and what is removed when it has reached that.
+/// How much memory a shard may take, and what is removed when it takes more.
 #[derive(NoRef, Clone, Default)]
 pub struct Eviction {
     /// Bytes of this shard; 0 for no limit.
@@ -76,7 +76,7 @@ impl Shard {
         (self.eviction, self.encodings) = (eviction, encodings);
     }
 
-    /// Removes keys until there is memory; false if that does not help.
+    /// Removes keys until there is memory; returns false if that does not help.
     #[cold]
     pub fn make_room(&mut self) -> bool {
         while self.memory() > self.eviction.limit {
@@ -87,7 +87,7 @@ impl Shard {
         true
     }
 
-    /// Removes the key that is worth least, of whichever database; false if there is none.
+    /// Removes the least valuable key, from whichever database; returns false if there is none.
     fn evict(&mut self, order: Order) -> bool {
         let (selected, mut least) = (self.selected, None::<(u64, u16, Slot)>);
         self.in_each_database(|shard| {
@@ -105,7 +105,7 @@ impl Shard {
         true
     }
 
-    /// Whether what takes memory would be done now.
+    /// Whether a command that takes memory would be executed now.
     pub fn has_room(&mut self, to: &mut Replies<'_>) {
         let has_room = self.eviction.limit == 0 || self.make_room();
         to.integer(i64::from(has_room));
@@ -137,7 +137,7 @@ impl Shard {
         Ok(())
     }
 
-    /// The candidate of this database, and its worth compared with those of others.
+    /// The candidate of this database, and its value compared with those of others.
     fn worth_least(&mut self, order: Order) -> Option<(u64, Slot)> {
         if order == Order::Expiry {
             // They are in this order already.
@@ -160,14 +160,14 @@ impl Shard {
             match order {
                 Order::Age => u64::MAX - u64::from(seconds().wrapping_sub(entry.usage()) & 0xff_ffff),
                 Order::Frequency => u64::from(counter(entry.usage())),
-                // The more keys a database has, the more likely it is that one of them goes.
+                // The more keys a database has, the more likely it is that one of them is removed.
                 Order::Random | Order::Expiry => random() / length,
             }
         };
         samples.map(|slot| (worth(slot), slot)).min_by_key(|(worth, _)| *worth)
     }
 
-    /// Notes that a key was used, if that is asked for.
+    /// Notes that a key was used, if the policy needs that.
     #[inline]
     pub fn note_use(&mut self, slot: Slot) {
         if self.eviction.limit != 0 {
@@ -198,13 +198,13 @@ fn minutes() -> u32 {
     (now() / 60_000) as u32 & 0xffff
 }
 
-/// The counter of uses, less what time has taken of it.
+/// The counter of uses, less what time has taken from it.
 fn counter(usage: u32) -> u32 {
     let idle = minutes().wrapping_sub(usage >> 8) & 0xffff;
     (usage & 0xff).saturating_sub(idle / DECAY_MINUTES)
 }
 
-/// After one more use: the higher the counter, the less likely it is raised.
+/// The counter after one more use: the higher it is, the less likely it is raised.
 fn raised(counter: u32) -> u32 {
     let above = counter.saturating_sub(FIRST_COUNTER);
     let chance = 1.0 / (f64::from(above) * LOGARITHM_FACTOR + 1.0);
@@ -212,7 +212,7 @@ fn raised(counter: u32) -> u32 {
     (counter + u32::from(is_raised)).min(255)
 }
 
-/// A random number, good enough for samples (splitmix64).
+/// A random number that is good enough for samples (splitmix64).
 pub fn random() -> u64 {
     thread_local! {
         static STATE: Cell<u64> = const { Cell::new(0) };

@@ -35,7 +35,7 @@ impl Shard {
         Ok(())
     }
 
-    /// In a unit of milliseconds; from now on, or since 1970.
+    /// Given in units of this many milliseconds; counted from now, or from 1970.
     pub fn time_to_live(&mut self, key: &[u8], to: &mut Replies<'_>, unit: u64, is_relative: bool) {
         let time = match self.find(key).map(|slot| self.database.table.at(slot).expiry()) {
             None => -2,
@@ -56,7 +56,7 @@ impl Shard {
         to.integer(i64::from(slot.is_some()));
     }
 
-    /// Wakes the fiber that removes expired keys, if this one expires before it would look.
+    /// If this key expires before the fiber that removes expired keys would look, wakes that fiber.
     #[inline]
     pub(super) fn note_expiry(&mut self, slot: Slot) {
         if let Some(expiry) = self.database.table.at(slot).expiry()
@@ -72,8 +72,8 @@ impl Shard {
         self.remover.woken.clone()
     }
 
-    /// Removes some of the keys that have expired; returns when to continue, in milliseconds since 1970, if there are
-    /// more keys that expire.
+    /// Removes some of the keys that have expired. If more keys expire, returns when to continue, in milliseconds since
+    /// 1970.
     pub fn remove_expired(&mut self) -> Option<u64> {
         let (now, mut left, mut next) = (now(), REMOVED_AT_ONCE, None);
         self.in_each_database(|shard| {
@@ -94,7 +94,7 @@ impl Shard {
 /// What a shard knows about the fiber that removes its expired keys.
 #[derive(Default)]
 pub struct Remover {
-    /// When it looks next, in milliseconds since 1970; nothing if it waits to be woken.
+    /// When it looks next, in milliseconds since 1970; nothing if it waits until it is woken.
     looks_at: Option<u64>,
     woken: Notify,
 }
@@ -134,7 +134,7 @@ impl Conditions {
         Ok(conditions)
     }
 
-    /// A key that does not expire counts as one that expires last.
+    /// A key that does not expire counts as the last to expire.
     fn allow(&self, before: Option<u64>, at: i64) -> bool {
         let before = before.map(|before| before as i64);
         !(self.if_none && before.is_some()

@@ -1,6 +1,6 @@
 //! Patterns of keys: `*`, `?`, `[a-c]`, `[^a]` and `\`.
 
-/// Whether a pattern matches all of a text. It takes time in proportion to the product of their lengths at most.
+/// Whether a pattern matches a whole text. This takes time in proportion to the product of their lengths at most.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut pattern_at, mut text_at) = (0, 0);
     // Behind the last star, and how much of the text it has taken.

@@ -46,7 +46,7 @@ impl Shard {
         if !after.is_finite() {
             return Err(refusal::NO_FINITE_SUM);
         }
-        // There is no negative zero to see.
+        // Nobody gets to see a negative zero.
         let text = (after + 0.0).to_string();
         self.update::<Hash, _>(key, |mut hash, encodings| {
             hash.set(field, text.as_bytes(), encodings);

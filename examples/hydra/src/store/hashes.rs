@@ -5,7 +5,7 @@ use crate::protocol::reply::Replies;
 use crate::store::Shard;
 use crate::store::value::hash::Hash;
 
-/// What HGETALL and its like reply of each field.
+/// What HGETALL and the like reply for each field.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Parts {
     Fields,

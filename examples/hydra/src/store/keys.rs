@@ -41,7 +41,7 @@ impl Shard {
         }
     }
 
-    /// Takes a key out; replies with its entry, encoded, or with nothing if it is not there.
+    /// Takes a key out; replies with its entry, encoded, or with nothing if there is none.
     pub fn take(&mut self, key: &[u8], to: &mut Replies<'_>) {
         self.fetch(key, to);
         if let Some(slot) = self.database.table.find(key) {
@@ -49,7 +49,7 @@ impl Shard {
         }
     }
 
-    /// As `take`, and leaves it.
+    /// As `take`, but leaves the key where it is.
     pub fn fetch(&mut self, key: &[u8], to: &mut Replies<'_>) {
         if let Some(slot) = self.find_to_read(key) {
             let mut encoded = Vec::new();
@@ -58,7 +58,7 @@ impl Shard {
         }
     }
 
-    /// Puts an entry that was encoded under a key, in place of what is there.
+    /// Stores an encoded entry under a key, in place of what is there.
     pub fn put_taken(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
         let (key, taken) = (arguments[0], arguments[1]);
         if let Some(encoded) = entries(taken, VERSION).flatten().next() {
@@ -77,8 +77,8 @@ impl Shard {
         }
     }
 
-    /// Makes an entry from a value that a command of several keys has made: of its type, without an expiry; no entry if
-    /// it has no elements.
+    /// Makes an entry from a value that a command with several keys has made: it has its type, and no expiry. There is
+    /// no entry if the value has no elements.
     pub fn store(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
         let &[key, kind, value] = arguments else { return };
         let kind = kind.first().and_then(|kind| Kind::decode(*kind)).unwrap_or(Kind::String);
@@ -91,7 +91,7 @@ impl Shard {
         to.ok();
     }
 
-    /// Replies with the keys that match a pattern, without the head of an array, since other shards have more.
+    /// Replies with the keys that match a pattern, without the head of an array, because other shards have more.
     pub fn keys(&mut self, pattern: &[u8], to: &mut Replies<'_>) {
         let (now, mut count) = (now(), 0_u64);
         let mut found = Vec::new();
@@ -106,7 +106,7 @@ impl Shard {
         to.raw(&found);
     }
 
-    /// As `keys`, of entries from a place on, before them the next place, or all ones at the end.
+    /// As `keys`, for the entries from a place on; the first reply is the next place, or all ones at the end.
     pub fn scan(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
         let &[place, count, pattern, kind] = arguments else { return };
         let is_of_kind = |entry: &Entry| kind.is_empty() || entry.kind().name().as_bytes() == kind;

@@ -7,14 +7,14 @@ use crate::store::Shard;
 use crate::store::value::list::{End, List};
 use std::ops::Range;
 
-/// The places that two indices of a client mean, which count from the end if they are negative.
+/// The places that a client means by two indices, which count from the end if they are negative.
 pub fn places(first: i64, last: i64, length: usize) -> Range<usize> {
     let from_start = |index: i64| if index < 0 { index.saturating_add(length as i64) } else { index };
     let (first, last) = (from_start(first).max(0), from_start(last).min(length as i64 - 1));
     if first > last { 0..0 } else { first as usize..last as usize + 1 }
 }
 
-/// The place that an index of a client means, if there is one.
+/// The place that a client means by an index, if there is one.
 fn place(index: i64, length: usize) -> Option<usize> {
     let index = if index < 0 { index.saturating_add(length as i64) } else { index };
     usize::try_from(index).ok().filter(|index| *index < length)
@@ -92,7 +92,7 @@ impl Shard {
     pub fn list_element(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let index = number::parse(arguments[1]);
         let list = self.read::<List>(arguments[0])?;
-        // As redis: of a key that is not there the index is not read.
+        // As in redis: if there is no such key, the index is not read.
         let Some(list) = list else {
             to.null();
             return Ok(());

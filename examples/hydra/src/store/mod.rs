@@ -41,9 +41,9 @@ use value::Encodings;
 /// The keys of one shard, and the clients that wait for them.
 #[derive(Default)]
 pub struct Shard {
-    /// The one that is in use.
+    /// The current database,
     database: Database,
-    /// Its number.
+    /// and its number.
     selected: u16,
     others: Others,
     encodings: Encodings,
@@ -54,7 +54,7 @@ pub struct Shard {
     counts: Counts,
 }
 
-/// What has happened so far.
+/// What has happened so far, as numbers.
 #[derive(Default)]
 struct Counts {
     hits: u64,
@@ -79,7 +79,7 @@ impl Shard {
         vec![self.memory() as u64, hits, misses, expired, evicted]
     }
 
-    /// A key that is there and has not expired.
+    /// A key that exists and has not expired.
     #[inline]
     fn find(&mut self, key: &[u8]) -> Option<Slot> {
         let slot = self.database.table.find(key)?;
@@ -114,7 +114,7 @@ impl Shard {
         }
     }
 
-    /// Puts in a key that is not there.
+    /// Adds a key that is not there.
     fn insert(&mut self, entry: Entry) {
         if let Some(saving) = &mut self.database.saving {
             saving.before_change(&self.database.table, self.database.table.segment_of(entry.key()));

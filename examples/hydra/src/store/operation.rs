@@ -39,13 +39,13 @@ operations! {
 }
 
 impl Operation {
-    /// As it travels in a batch.
+    /// The number by which a batch names it.
     #[inline]
     pub fn decode(code: u8) -> Self {
         Self::ALL[usize::from(code)]
     }
 
-    /// Whether it may take memory, so that it is refused when none is left.
+    /// Whether it may take memory, and so is refused when none is left.
     pub fn may_grow(self) -> bool {
         use Operation::*;
         matches!(
@@ -85,7 +85,7 @@ impl Shard {
     /// Does what is asked, and replies.
     #[inline]
     pub fn execute(&mut self, operation: Operation, arguments: &[&[u8]], to: &mut Replies<'_>) {
-        // The holder of the shard has asked for room before.
+        // The holder of the shard has already asked for room.
         if self.eviction.limit != 0 && self.held_by == 0 && operation.may_grow() && !self.make_room() {
             return to.error(&OUT_OF_MEMORY.0);
         }

@@ -8,7 +8,7 @@ use crate::store::value::Kind;
 use crate::store::value::list::{End, List};
 use crate::store::value::sorted::SortedSet;
 
-/// Where is popped.
+/// The end to pop from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u8)]
 pub enum From {
@@ -33,8 +33,8 @@ impl From {
 
 impl Shard {
     /// Pops from a key for a client, unless others have waited longer for it. The arguments are the client's number, or
-    /// 0 if it does not wait for its turn; from which end; and how many elements, or none for one that is replied
-    /// alone. Replies with the key and what was popped, or with nothing.
+    /// 0 if it does not wait for its turn; the end to pop from; and how many elements to pop, or none for a single one
+    /// that is replied alone. Replies with the key and what was popped, or with nothing.
     pub fn pop_for(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let &[key, waiter, from, count] = arguments else { return Ok(()) };
         let from = From::decode(from.first().copied().unwrap_or(0));

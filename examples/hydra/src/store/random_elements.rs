@@ -1,4 +1,4 @@
-//! Elements that chance picks: SPOP, SRANDMEMBER, HRANDFIELD, ZRANDMEMBER.
+//! Random elements: SPOP, SRANDMEMBER, HRANDFIELD, ZRANDMEMBER.
 
 use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
@@ -10,10 +10,10 @@ use crate::store::value::set::Set;
 use crate::store::value::sorted::SortedSet;
 use std::collections::HashMap;
 
-/// Elements that are picked again and again for one reply at most: more would take all memory.
+/// How many elements one reply may have if they may repeat: more would take all memory.
 const MOST_REPEATED: i64 = 1 << 24;
 
-/// This many places of a collection: all different, or, if the count is negative, any places.
+/// This many places in a collection: all different or, if the count is negative, any places.
 fn places(count: i64, length: usize) -> Vec<usize> {
     let any = |below: usize| (random() % below as u64) as usize;
     if length == 0 {
@@ -22,7 +22,7 @@ fn places(count: i64, length: usize) -> Vec<usize> {
     if count < 0 {
         return (0..count.unsigned_abs()).map(|_| any(length)).collect();
     }
-    // The first ones of a shuffle, of which only what has moved is noted.
+    // The first ones of a shuffle; only what has moved is noted.
     let mut moved = HashMap::new();
     let mut take = |at: usize| {
         let other = at + any(length - at);
@@ -33,7 +33,7 @@ fn places(count: i64, length: usize) -> Vec<usize> {
     (0..length.min(count as usize)).map(&mut take).collect()
 }
 
-/// How many elements, unless there is not enough memory for so many; and whether their values are wanted, too.
+/// How many elements, unless there is not enough memory for them; and whether to reply with their values, too.
 fn parse(arguments: &[&[u8]], option: &str) -> Result<Option<(i64, bool)>, Refusal> {
     let Some(count) = arguments.get(1) else { return Ok(None) };
     let count = number::parse(count).ok_or(refusal::NO_INTEGER)?;

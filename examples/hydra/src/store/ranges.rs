@@ -6,7 +6,7 @@ use crate::protocol::reply::Replies;
 use crate::store::Shard;
 use crate::store::entry::Entry;
 
-/// What a value may grow to.
+/// The longest that a value may become.
 pub const LONGEST_VALUE: usize = 512 << 20;
 
 impl Shard {
@@ -120,7 +120,7 @@ fn checked(length: usize) -> Result<usize, Refusal> {
     if length > LONGEST_VALUE { Err(refusal::TOO_LONG) } else { Ok(length) }
 }
 
-/// The byte of a bit, and the bit in it: the first is the highest.
+/// The byte that has a bit, and the place of the bit in it: the first bit is the highest.
 fn bit(offset: &[u8]) -> Result<(usize, u8), Refusal> {
     let offset = number::parse(offset).and_then(|offset| usize::try_from(offset).ok());
     let offset = offset.filter(|offset| offset / 8 < LONGEST_VALUE).ok_or(refusal::BIT_OFFSET)?;

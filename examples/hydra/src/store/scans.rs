@@ -12,7 +12,7 @@ use crate::store::value::set::Set;
 use crate::store::value::sorted::SortedSet;
 use crate::store::{Shard, glob};
 
-/// Elements that are looked at, unless COUNT says otherwise.
+/// How many elements are looked at, unless COUNT says otherwise.
 const DEFAULT_COUNT: usize = 10;
 
 struct Scan<'a> {
@@ -40,7 +40,7 @@ impl<'a> Scan<'a> {
         Ok(scan)
     }
 
-    /// The places to look at, of so many, and the next cursor.
+    /// The places to look at, among this many, and the next cursor.
     fn places(&self, length: usize, is_small: bool) -> (std::ops::Range<usize>, usize) {
         if is_small {
             return (0..length, 0);

@@ -7,17 +7,17 @@ use crate::store::entry::Entry;
 use crate::store::table::{SEGMENTS, Table};
 use crate::store::value::{Kind, encode as encode_value};
 
-/// Bytes that are handed over at once, about.
+/// How many bytes are handed over at a time, roughly.
 const CHUNK: usize = 1 << 20;
 
 /// A snapshot that is being made.
 pub struct Saving {
-    /// Of the database at that moment.
+    /// The table of the database at that moment.
     number: u16,
     is_taken: Vec<bool>,
-    /// Segments before this one are taken.
+    /// Segments before this one have been taken.
     next: usize,
-    /// The number, and what was taken and not handed over.
+    /// The database's number, and what was taken and not handed over yet.
     taken: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ impl Saving {
         Self { number, is_taken: vec![false; SEGMENTS], next: 0, taken: number.to_le_bytes().to_vec() }
     }
 
-    /// Takes a segment that is about to change, if it was not taken.
+    /// Takes a segment that is about to change, unless it was taken already.
     pub fn before_change(&mut self, table: &Table, segment: usize) {
         if !std::mem::replace(&mut self.is_taken[segment], true) {
             table.segment(segment).for_each(|entry| encode(entry, &mut self.taken));
@@ -38,7 +38,7 @@ impl Saving {
     }
 }
 
-/// An entry as it is in a snapshot, or goes from one shard to another.
+/// An entry in the form for snapshots, and for moving from one shard to another.
 #[derive(Clone, Copy)]
 pub struct Encoded<'a> {
     pub kind: Kind,
@@ -73,16 +73,16 @@ impl Encoded<'_> {
     }
 }
 
-/// The database of a chunk of a snapshot of this version, and its entries; nothing if it is cut off.
+/// The database of a chunk of a snapshot in this version, and its entries; nothing if the chunk is cut off.
 pub fn chunk(chunk: &[u8], version: u8) -> Option<(u16, &[u8])> {
-    // There was only one database before.
+    // Before, there was only one database.
     if version < FIRST_WITH_DATABASES {
         return Some((0, chunk));
     }
     chunk.split_first_chunk().map(|(number, rest)| (u16::from_le_bytes(*number), rest))
 }
 
-/// The entries of a chunk, after its database. Nothing in the place of one that is cut off.
+/// The entries of a chunk, after its database. An entry that is cut off becomes nothing.
 pub fn entries(mut chunk: &[u8], version: u8) -> impl Iterator<Item = Option<Encoded<'_>>> {
     std::iter::from_fn(move || {
         if chunk.is_empty() {
@@ -95,7 +95,7 @@ pub fn entries(mut chunk: &[u8], version: u8) -> impl Iterator<Item = Option<Enc
 }
 
 fn decode(chunk: &[u8], version: u8) -> Option<(Encoded<'_>, &[u8])> {
-    // In the first version there were strings only, and 4 bytes had their lengths.
+    // In the first version there were only strings, and lengths had 4 bytes.
     let is_first = version == 1;
     let (kind, rest) =
         if is_first { (0, chunk) } else { chunk.split_first().map(|(kind, rest)| (*kind, rest))? };
@@ -138,7 +138,7 @@ impl Shard {
         self.in_each_database(|shard| shard.database.saving = None);
     }
 
-    /// Puts in the entries of a chunk, whatever the limits.
+    /// Adds the entries of a chunk, whatever the limits are.
     pub fn load(&mut self, bytes: Vec<u8>) {
         let Some((number, encoded)) = chunk(&bytes, VERSION) else { return };
         let selected = self.selected;

@@ -6,7 +6,7 @@ use crate::store::lists::{integer, places};
 use crate::store::value::sorted::{Member, SortedSet};
 use std::ops::Range;
 
-/// What kind of bounds a range has.
+/// What the bounds of a range are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum By {
     Rank,
@@ -59,7 +59,7 @@ impl<'a> Bounds<'a> {
         })
     }
 
-    /// The ranks of what is in it; those of a range by rank count from the highest member if it is reversed.
+    /// The ranks of the members in it. In a reversed range, ranks count from the highest member.
     pub fn ranks(&self, set: SortedSet<'_>, is_reverse: bool) -> Range<usize> {
         let length = set.len();
         let (from, to) = match self {
@@ -76,7 +76,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// How many members are below a score, or not above it.
+/// How many members have a lower score, or not a higher one.
 fn below_score(set: SortedSet<'_>, bound: &Bound<f64>, or_equal: bool) -> usize {
     if !or_equal {
         return set.rank_of(Member::new(bound.at, b""));
@@ -84,8 +84,8 @@ fn below_score(set: SortedSet<'_>, bound: &Bound<f64>, or_equal: bool) -> usize 
     if bound.at == f64::INFINITY { set.len() } else { set.rank_of(Member::new(bound.at.next_up(), b"")) }
 }
 
-/// How many members are before a name, or, for an upper bound, not after it; by their names alone, since all scores
-/// should be the same.
+/// How many members are before a name, or, for an upper bound, not after it. Only names are compared, because all
+/// scores should be equal.
 fn below_name(set: SortedSet<'_>, bound: &NameBound<'_>, is_lower: bool) -> usize {
     match bound {
         NameBound::First => 0,

@@ -1,4 +1,4 @@
-//! Ranges of sorted sets: ZRANGE in all its forms, what counts, and what removes.
+//! Ranges of sorted sets: all forms of ZRANGE, the commands that count, and those that remove.
 
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
@@ -14,13 +14,13 @@ struct Wanted<'a> {
     is_reverse: bool,
     with_scores: bool,
     skipped: usize,
-    /// None for all.
+    /// None means all.
     most: Option<usize>,
 }
 
 impl<'a> Wanted<'a> {
-    /// ZRANGE, and the older commands, whose names say what are options of ZRANGE. A reversed range names its upper
-    /// bound first.
+    /// ZRANGE, and the older commands, whose names stand for options of ZRANGE. A reversed range names its upper bound
+    /// first.
     fn parse(arguments: &[&'a [u8]], given: Option<By>, mut is_reverse: bool) -> Result<Self, Refusal> {
         let (mut by, mut with_scores, mut limit) = (given.unwrap_or(By::Rank), false, None);
         let is_general = given.is_none();
@@ -62,7 +62,7 @@ impl<'a> Wanted<'a> {
         }
         let (skipped, most) = limit.unwrap_or((0, -1));
         let bounds = Bounds::parse(by, lower, upper)?;
-        // Skipping a negative number of members leaves nothing.
+        // If a negative number of members is to be skipped, nothing is left.
         let most = if skipped < 0 { Some(0) } else { usize::try_from(most).ok() };
         Ok(Self { bounds, is_reverse, with_scores, skipped: skipped.max(0) as usize, most })
     }
@@ -110,7 +110,7 @@ impl Shard {
         Ok(())
     }
 
-    /// As `sorted_range` of ZRANGE, for ZRANGESTORE: a sorted set that is encoded.
+    /// As `sorted_range` of ZRANGE, for ZRANGESTORE: gives an encoded sorted set.
     pub fn sorted_range_encoded(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let wanted = Wanted::parse(arguments, None, false)?;
         if wanted.with_scores {

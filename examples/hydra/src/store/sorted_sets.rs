@@ -23,12 +23,12 @@ struct Options {
 struct Outcome {
     added: usize,
     updated: usize,
-    /// The score that the last member has now; nothing if it was not to be changed.
+    /// The new score of the last member; nothing if it was not to be changed.
     score: Option<f64>,
 }
 
 impl Options {
-    /// The options, and what follows them.
+    /// The options, and the arguments after them.
     fn parse<'a, 'b>(arguments: &'a [&'b [u8]]) -> Result<(Self, &'a [&'b [u8]]), Refusal> {
         let (mut options, mut rest) = (Self::default(), arguments);
         while let [option, behind @ ..] = rest {
@@ -61,7 +61,7 @@ impl Options {
         Ok((options, rest))
     }
 
-    /// Gives one member a score, or adds it to the one that it has.
+    /// Gives one member a score, or adds to the score that it has.
     fn add(
         &self,
         set: &mut SortedSetMut<'_>,
@@ -96,7 +96,7 @@ impl Shard {
         let scored = rest
             .chunks_exact(2)
             .map(|pair| number::parse_float(pair[0]).map(|score| (score, pair[1])).ok_or(refusal::NO_FLOAT));
-        // All of them are read before one is put in.
+        // All of them are read before any is stored.
         let scored = scored.collect::<Result<Vec<_>, _>>()?;
         let mut outcome = Outcome::default();
         self.update::<SortedSet, _>(arguments[0], |mut set, encodings| {

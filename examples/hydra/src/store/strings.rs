@@ -1,4 +1,4 @@
-//! GET, SET and what is like them.
+//! GET, SET and similar commands.
 
 use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
@@ -24,7 +24,7 @@ struct Expiry<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads them as redis does: which may be combined, and that a later time replaces an earlier one of its kind.
+    /// Reads them as redis does: some can be combined, and a later time replaces an earlier one of its kind.
     fn parse(arguments: &[&'a [u8]], is_set: bool) -> Result<Self, Refusal> {
         let mut options = Options::default();
         let mut rest = arguments;
@@ -79,7 +79,7 @@ impl Shard {
         Ok(())
     }
 
-    /// As `get`, for MGET: a value that is not a string counts as nothing.
+    /// As `get`, for MGET: a value that is not a string counts as missing.
     pub fn get_or_null(&mut self, key: &[u8], to: &mut Replies<'_>) {
         if self.get(key, to).is_err() {
             to.null();

@@ -1,4 +1,4 @@
-//! The entries of a shard, in segments: each grows separately, so that none takes long to grow, and a scan or a
+//! The entries of a shard, in segments. Each segment grows separately, so that none takes long to grow, and a scan or a
 //! snapshot goes from one to the next.
 
 use crate::store::entry::Entry;
@@ -8,24 +8,24 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hash::BuildHasher;
 
-/// As many as the upper bits of an entry's place tell apart.
+/// As many segments as the upper bits of an entry's place can tell apart.
 pub const SEGMENTS: usize = 1 << SEGMENT_BITS;
 const SEGMENT_BITS: u32 = 10;
-/// Bits of the place of an entry in a scan.
+/// How many bits the place of an entry in a scan has.
 pub const PLACE_BITS: u32 = 48;
-/// What an entry takes in its segment: its own 16 bytes and one of control, of a table that is about half full.
+/// What an entry takes in its segment: its own 16 bytes, and one of control, in a table that is about half full.
 pub const SLOT: usize = 34;
 
 pub struct Table {
     segments: Vec<HashTable<Entry>>,
     hasher: RandomState,
     length: usize,
-    /// Bytes that entries take, beside the tables.
+    /// Bytes that entries take, besides the tables.
     memory: usize,
     /// How many entries expire.
     expiring: usize,
-    /// When, and the hash of the key; also for entries that do not expire any more, until their time comes or there are
-    /// too many.
+    /// When entries expire, with the hashes of their keys. Entries that no longer expire stay in it until their time
+    /// comes, or until there are too many.
     expiries: BinaryHeap<Reverse<(u64, u64)>>,
 }
 
@@ -42,14 +42,14 @@ impl Default for Table {
     }
 }
 
-/// Where an entry is: good until the table is changed.
+/// Where an entry is: valid until the table changes.
 #[derive(Clone, Copy)]
 pub struct Slot {
     segment: usize,
     bucket: usize,
 }
 
-/// The place of a hash in a scan: bits that are neither the lowest, which the tables use, nor their tags.
+/// The place of a hash in a scan: bits that are neither the lowest, which the tables use, nor the tables' tags.
 #[inline]
 fn place_of(hash: u64) -> u64 {
     hash << 8 >> (u64::BITS - PLACE_BITS)
@@ -77,7 +77,7 @@ impl Table {
     /// The entry of a slot that was found.
     ///
     /// # Panics
-    /// If the table was changed since.
+    /// If the table has changed since.
     #[inline]
     pub fn at(&self, slot: Slot) -> &Entry {
         match self.segments[slot.segment].get_bucket(slot.bucket) {
@@ -105,7 +105,7 @@ impl Table {
         changed
     }
 
-    /// Notes how an entry was used.
+    /// Notes that an entry was used.
     #[inline]
     pub fn set_usage(&mut self, slot: Slot, usage: u32) {
         if let Some(entry) = self.segments[slot.segment].get_bucket_mut(slot.bucket) {
@@ -113,7 +113,7 @@ impl Table {
         }
     }
 
-    /// Puts in an entry whose key is not there.
+    /// Adds an entry whose key is not there.
     pub fn insert(&mut self, entry: Entry) -> Slot {
         let hash = self.hash(entry.key());
         let segment = segment_of(hash);
@@ -154,7 +154,7 @@ impl Table {
         self.expiring
     }
 
-    /// Bytes of memory, about.
+    /// Bytes of memory, roughly.
     pub fn memory(&self) -> usize {
         self.memory + SLOT * self.length + 16 * self.expiries.len()
     }
@@ -176,8 +176,9 @@ impl Table {
         slot.segment
     }
 
-    /// The entries from a place on, at least so many if there are, and the place after them; nothing at the end. An
-    /// entry that exists from the beginning of a scan to its end is visited, since its place depends on the key alone.
+    /// The entries from a place on, at least this many if there are as many, and the place after them; nothing at the
+    /// end. An entry that exists from the beginning of a scan to its end is visited, because its place depends only on
+    /// its key.
     pub fn entries_from(&self, place: u64, count: usize) -> (Vec<&Entry>, Option<u64>) {
         let (mut found, mut place) = (Vec::new(), place);
         while found.len() < count && place < 1 << PLACE_BITS {
@@ -191,7 +192,7 @@ impl Table {
             place = (segment as u64 + 1) << (PLACE_BITS - SEGMENT_BITS);
             for (index, (own, entry)) in rest.iter().enumerate() {
                 found.push(*entry);
-                // Entries of one place are met at once.
+                // All entries of a place are visited together.
                 if found.len() >= count && rest.get(index + 1).is_some_and(|(next, _)| next != own) {
                     return (found, Some(own + 1));
                 }
@@ -200,7 +201,7 @@ impl Table {
         (found, Some(place).filter(|place| *place < 1 << PLACE_BITS))
     }
 
-    /// An entry that a random number picks; nothing if there are none.
+    /// The entry that a random number picks; nothing if there are no entries.
     pub fn any(&self, random: u64) -> Option<Slot> {
         if self.length == 0 {
             return None;
@@ -215,7 +216,7 @@ impl Table {
         Some(Slot { segment, bucket })
     }
 
-    /// One that expires.
+    /// The entry that a random number picks among those that expire.
     pub fn any_expiring(&self, random: u64) -> Option<Slot> {
         if self.expiring == 0 {
             return None;
@@ -225,7 +226,7 @@ impl Table {
         (0..expiries.len()).find_map(|step| self.expiring_at(expiries[(first + step) % expiries.len()].0))
     }
 
-    /// The next one that expires, if its time has come.
+    /// The next entry to expire, if its time has come.
     pub fn due(&mut self, now: u64) -> Option<Slot> {
         while let Some(Reverse(next)) = self.expiries.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             if let Some(slot) = self.expiring_at(next) {
@@ -236,7 +237,7 @@ impl Table {
         None
     }
 
-    /// When the next one may expire.
+    /// When the next entry may expire.
     pub fn next_expiry(&self) -> Option<u64> {
         self.expiries.peek().map(|Reverse((at, _))| *at)
     }

@@ -1,9 +1,9 @@
 //! Clients that wait for a list or a sorted set: first come, first served.
 //!
 //! A client that waits is in a queue at each key that it waits for. When such a key appears, the first client is told,
-//! and tries its command again; those after it, and those that come meanwhile, find that it is not their turn. When the
-//! client leaves its queues, because it got something, its time is over, or it has gone, the next one is told. So
-//! nothing is taken out for a client that may be gone: what it does not take stays.
+//! and tries its command again. Those after it, and those that come meanwhile, find that it is not their turn. When the
+//! client leaves its queues, because it got something, its time is up, or it has gone, the next one is told. So nothing
+//! is taken out for a client that may be gone: what it does not take stays.
 
 use crate::clients::Clients;
 use crate::store::Shard;
@@ -15,26 +15,26 @@ use std::collections::{HashMap, VecDeque};
 /// A client that waits, and where it is told that it is its turn.
 #[derive(NoRef, Clone)]
 pub struct Waiter {
-    /// Another one for each client of all nodes, and not 0.
+    /// A number that no other client of any node has, and that is not 0.
     pub number: u64,
     /// The clients of its worker.
     pub clients: Trust<Clients>,
-    /// The number of the client there.
+    /// The number of the client in that list.
     pub client: u64,
-    /// Whether it waits for sorted sets, and not for lists.
+    /// Whether it waits for sorted sets; otherwise it waits for lists.
     pub for_sorted: bool,
 }
 
-/// The rows of a shard.
+/// The queues of a shard.
 #[derive(Default)]
 pub struct Waiting {
     rows: HashMap<Box<[u8]>, VecDeque<Waiter>>,
-    /// Keys that have appeared, whose first waiter was not told yet.
+    /// Keys that have appeared and whose first waiter was not told yet.
     appeared: Vec<Box<[u8]>>,
 }
 
 impl Waiting {
-    /// Notes that a key is there that was not.
+    /// Notes that a key is there that was not there before.
     #[inline]
     pub fn note_new(&mut self, key: &[u8]) {
         if !self.rows.is_empty() && self.rows.contains_key(key) {
@@ -42,7 +42,7 @@ impl Waiting {
         }
     }
 
-    /// Notes that all keys of a table may be such.
+    /// Notes that all keys of a table may have appeared.
     pub fn note_all(&mut self, table: &Table) {
         let appeared = self.rows.keys().filter(|key| table.find(key).is_some()).cloned();
         self.appeared.extend(appeared);
@@ -57,14 +57,14 @@ impl Waiting {
         self.rows.get(key)?.iter().find(|waiter| waiter.for_sorted == (kind == Kind::SortedSet))
     }
 
-    /// Whether nobody waits for a value of this type longer than this one does.
+    /// Whether nobody has waited longer than this client for a value of this type.
     pub fn is_turn(&self, key: &[u8], kind: Kind, number: u64) -> bool {
         self.first(key, kind).is_none_or(|first| first.number == number)
     }
 }
 
 impl Shard {
-    /// Has a client wait for keys of this shard in a database, unless it does already.
+    /// A client waits for keys of this shard in a database, unless it does so already.
     pub fn wait_for(&mut self, (database, keys, waiter): (u16, Vec<Vec<u8>>, Waiter)) {
         let selected = self.selected;
         self.select(database);
@@ -73,13 +73,13 @@ impl Shard {
             if row.iter().all(|other| other.number != waiter.number) {
                 row.push_back(waiter.clone());
             }
-            // It may have appeared since it was looked for.
+            // It may have appeared since the client looked for it.
             self.give_turn(&key);
         }
         self.select(selected);
     }
 
-    /// Stops a client's wait: those after it may get what is left.
+    /// A client no longer waits: those after it may get what is left.
     pub fn leave(&mut self, (database, keys, number): (u16, Vec<Vec<u8>>, u64)) {
         let selected = self.selected;
         self.select(database);
@@ -113,7 +113,7 @@ impl Shard {
         if matches!(kind, Kind::List | Kind::SortedSet)
             && let Some(first) = self.database.waiting.first(key, kind)
         {
-            // The client may have gone: then it leaves its rows, too.
+            // The client may have gone: then it leaves its queues, too.
             first.clients.apply_with_then(Clients::wake, first.client, |()| ());
         }
     }

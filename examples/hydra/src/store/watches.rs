@@ -1,4 +1,4 @@
-//! Keys that clients watch: whether one was changed since.
+//! Keys that clients watch, to know whether one was changed since.
 
 use crate::protocol::number;
 use crate::protocol::reply::Replies;
@@ -32,7 +32,7 @@ impl Watches {
         }
     }
 
-    /// Notes a change of all that are watched and are among these.
+    /// Notes a change of all watched keys that are among these.
     pub fn note_changes(&mut self, are_changed: impl Fn(&[u8]) -> bool) {
         for (key, watched) in &mut self.keys {
             if are_changed(key) {
@@ -46,7 +46,7 @@ impl Watches {
 impl Shard {
     /// Watches a key from now on; replies with the number of its last change.
     pub fn watch(&mut self, key: &[u8], to: &mut Replies<'_>) {
-        // Not the expiry of a key that has expired already.
+        // If a key has expired already, its expiry does not count as a change.
         self.find(key);
         let changes = self.database.watches.changes;
         let watched =
@@ -68,7 +68,7 @@ impl Shard {
         to.ok();
     }
 
-    /// A client watches a key of a database no more.
+    /// A client no longer watches a key of a database.
     pub fn forget_watch_in(&mut self, (database, key): (u16, Vec<u8>)) {
         let selected = self.selected;
         self.select(database);

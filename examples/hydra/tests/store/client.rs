@@ -1,4 +1,4 @@
-//! A client: sends bytes, and hears replies byte for byte.
+//! A client: sends bytes, and reads replies byte for byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -41,7 +41,7 @@ impl Client {
         self.0.get_mut().write_all(bytes).unwrap();
     }
 
-    /// The next reply, whole; what came of it if the connection ends.
+    /// The next complete reply; if the connection ends, the part of it that came.
     pub fn hear(&mut self) -> Vec<u8> {
         let mut reply = Vec::new();
         self.hear_into(&mut reply);
@@ -76,9 +76,9 @@ impl Client {
         bytes
     }
 
-    /// Whether the server takes this client.
+    /// Whether the server accepts this client.
     pub fn is_served(&mut self) -> bool {
-        // It may be refused, and its connection gone, before it asks.
+        // The server may refuse it and close its connection before it asks.
         let _ = self.0.get_mut().write_all(b"PING\r\n");
         self.hear() == b"+PONG\r\n"
     }
@@ -89,7 +89,7 @@ impl Client {
         self.hear()
     }
 
-    /// The same in text; words are parted by spaces.
+    /// The same as text; words are separated by spaces.
     pub fn say(&mut self, line: &str) -> String {
         let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
         String::from_utf8_lossy(&self.ask(&words)).into_owned()

@@ -1,4 +1,4 @@
-//! What is not one request and one reply: lines, pieces, pipelines, scans, both kinds of sockets.
+//! More than one request and one reply: lines, pieces, pipelines, scans, both kinds of sockets.
 
 use crate::client::{Client, request};
 use crate::program::next;
@@ -122,7 +122,7 @@ fn a_port_in_use_is_reported_and_a_path_too() {
 #[test]
 fn every_node_of_a_rack_serves_every_key() {
     let server = Server::start_rack(2);
-    // The nodes share the port: some of these connections are of the one, some of the other.
+    // The nodes share the port: some of these connections go to one node, some to the other.
     let mut clients: Vec<_> = (0..24).map(|_| server.client()).collect();
     for number in 0..clients.len() {
         let key = format!("key:{number}");

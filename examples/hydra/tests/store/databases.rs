@@ -4,11 +4,11 @@ use crate::client::{Client, request};
 use crate::servers::{Directory, Server, refused};
 use std::fs;
 
-/// A snapshot made by the version that had one database: strings, one of which expires in a hundred years, and one key
-/// of each other type.
+/// A snapshot by the version that had one database: strings, one of which expires in a hundred years, and one key of
+/// each other type.
 const OLD_SNAPSHOT: &[u8] = include_bytes!("version2.snapshot");
 
-/// What each line is replied, one after the other.
+/// The reply to each line, one after another.
 #[track_caller]
 fn assert_replies(client: &mut Client, lines: &[(&str, &str)]) {
     for (line, reply) in lines {
@@ -24,7 +24,7 @@ fn wait_for_blocked(client: &mut Client, count: usize) {
     while !client.say("INFO clients").contains(&format!("blocked_clients:{count}\r\n")) {}
 }
 
-/// The keys of each database that INFO tells of.
+/// The keys of each database, as INFO reports them.
 fn keyspace(client: &mut Client) -> Vec<String> {
     let info = client.say("INFO keyspace");
     info.lines().filter(|line| line.starts_with("db")).map(str::to_owned).collect()
@@ -183,7 +183,7 @@ fn a_watched_key_is_one_of_its_database() {
     assert_replies(&mut client, &lines);
     assert_eq!(client.say("EXEC"), "*1\r\n+PONG\r\n", "it was another one that was changed");
     assert_replies(&mut client, &[("SELECT 2", "+OK"), ("WATCH a", "+OK")]);
-    // It comes into the database of the one that is watched.
+    // It is moved to the database of the watched key.
     other.say("SWAPDB 2 3");
     assert_replies(&mut client, &lines);
     assert_replies(&mut client, &[("EXEC", "*-1"), ("WATCH b", "+OK")]);
@@ -211,7 +211,7 @@ fn who_waits_for_a_key_gets_it_from_its_own_database() {
     assert!(keyspace(&mut client).is_empty());
     send(&mut waiting, "BLPOP row 0");
     wait_for_blocked(&mut client, 1);
-    // As one of a transaction: nobody is told before its end.
+    // As part of a transaction: nobody is told before its end.
     let lines = ["MULTI", "SELECT 2", "RPUSH row a", "DEL row", "RPUSH row b", "SELECT 0", "EXEC"];
     lines.iter().for_each(|line| drop(client.say(line)));
     assert_eq!(waiting.hear(), b"*2\r\n$3\r\nrow\r\n$1\r\nb\r\n");
@@ -248,7 +248,7 @@ fn keys_of_every_database_go_when_there_is_no_more_memory() {
         let info = client.say("INFO");
         let used = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap();
         assert!(used.parse::<u64>().unwrap() < 1_100_000, "{policy}: {used}");
-        // None was asked for since: so the older ones, of the other database, are worth less, if that counts.
+        // No key was used since then: so the older ones, of the other database, are worth less, if age counts.
         let left = keyspace(&mut client);
         assert!(left.last().unwrap().starts_with("db7:keys="), "{policy}: {left:?}");
         assert!(client.say("DBSIZE") != ":2000\r\n", "{policy}");
@@ -268,7 +268,7 @@ fn a_snapshot_has_all_databases_as_they_were_when_it_began() {
         (0..count).for_each(|_| assert_eq!(client.hear(), b"+OK\r\n"));
     }
     assert_eq!(client.say("BGSAVE"), "+Background saving started\r\n");
-    // It begins before this or after it.
+    // It begins before or after this.
     assert_eq!(client.say("SWAPDB 0 5"), "+OK\r\n");
     while client.say("SAVE") == "-ERR Background save already in progress\r\n" {}
     server.kill();

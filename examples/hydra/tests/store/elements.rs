@@ -1,4 +1,4 @@
-//! Lists, hashes, sets and sorted sets: large ones, scans, what is kept of them.
+//! Lists, hashes, sets and sorted sets: large ones, scans, and what is kept of them.
 
 use crate::client::Client;
 use crate::servers::{Directory, Server};
@@ -62,7 +62,7 @@ fn values_of_all_types_come_back_from_a_snapshot_and_from_other_names() {
 #[test]
 fn a_snapshot_of_the_first_version_is_read() {
     let directory = Directory::new();
-    // As it was written before there were other types: of `SET a 1` and `SET b 2 PXAT 99999999999999`.
+    // As it was written before there were other types, after `SET a 1` and `SET b 2 PXAT 99999999999999`.
     let chunk = [
         &[1, 0, 0, 0, 1, 0, 0, 0][..],
         &0_u64.to_le_bytes(),

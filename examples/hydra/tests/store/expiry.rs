@@ -12,11 +12,11 @@ fn keys_expire_when_they_are_asked_for_and_when_nobody_does() {
     client.say("SET stays 1");
     client.say("SET later 1 EX 1000");
     while client.say("GET key:999") != "$-1\r\n" {}
-    // DBSIZE counts what is there, expired or not.
+    // DBSIZE counts every key, expired or not.
     while client.say("DBSIZE") != ":2\r\n" {}
     assert!(client.say("INFO stats").contains("expired_keys:1000\r\n"));
     assert!(client.say("INFO keyspace").contains("db0:keys=2,expires=1,"));
-    // Sooner than what is waited for.
+    // Earlier than what is waited for.
     client.say("SET sooner:1 1 PX 30");
     client.say("SET sooner:2 1");
     client.say("PEXPIRE sooner:2 40");

@@ -1,10 +1,10 @@
-//! Small and large forms of values: which a value has, and that commands cannot tell them apart.
+//! Small and large forms of values: which form a value has, and that commands cannot tell them apart.
 
 use crate::client::{Client, request};
 use crate::program::next;
 use crate::servers::Server;
 
-/// Settings, in turn for hashes, sets, sorted sets and lists.
+/// The settings for hashes, sets, sorted sets and lists, in this order.
 const LIMITS: [&str; 8] = [
     "hash-max-listpack-entries",
     "zset-max-listpack-entries",
@@ -16,7 +16,7 @@ const LIMITS: [&str; 8] = [
     "list-max-listpack-size",
 ];
 
-/// A server with so many elements in small values, of so many bytes.
+/// A server where small values have at most this many elements, of at most this many bytes.
 fn server(entries: usize, value: usize, chunk: i64) -> Server {
     let server = Server::start(&[]);
     let mut client = server.client();
@@ -103,7 +103,7 @@ fn commands(seed: u64, count: usize) -> Vec<String> {
     let mut state = seed;
     let element = |state: &mut u64| {
         let number = next(state) % 30;
-        // Some are longer than one byte can say, and than small values may be.
+        // Some are too long for a length of one byte, and for small values.
         let length = [1, 1, 1, 5, 5, 19, 60, 70, 260][next(state) as usize % 9];
         format!("{number}{}", "v".repeat(length - 1))
     };
@@ -135,7 +135,7 @@ fn replies(client: &mut Client, lines: &[String]) -> Vec<String> {
         if !line.starts_with('*') {
             return reply;
         }
-        // Of a hash the fields come with their values.
+        // The fields of a hash come with their values.
         let parts: Vec<_> = reply.split("\r\n$").skip(1).collect();
         let step = if line.contains("HGETALL") { 2 } else { 1 };
         let mut elements: Vec<_> =
@@ -170,7 +170,7 @@ fn a_value_has_the_form_that_its_limits_allow() {
     let short = "HSET h a 1 b 2 c 3;RPUSH l a b c;ZADD z 1 a 2 b 3 c;SADD s a b c;SADD i 1 2 30000000000";
     let forms =
         [("h", "hashtable"), ("l", "quicklist"), ("z", "skiplist"), ("s", "hashtable"), ("i", "hashtable")];
-    // One element too many, and, but for lists, one that is too long.
+    // One element too many and, except for lists, one that is too long.
     let cases = [
         "HSET h d 4;RPUSH l d;ZADD z 4 d;SADD s d;SADD i 4",
         "HDEL h a;HSET h b 12345678901;LPUSH l d;ZREM z a;ZADD z 1 12345678901;SREM s a;SADD s 12345678901;SREM i 1;SADD i \

@@ -70,7 +70,7 @@ fn memory_of_large_requests_and_of_clients_is_given_back() {
     }
     assert_eq!(clients[0].say("DEL key"), ":1\r\n");
     let after = server.resident_memory();
-    // 200 clients that keep what they had would have 400 MB.
+    // 200 clients that kept what they once had would have 400 MB.
     assert!(after < before + (64 << 20), "{before} bytes before, {after} after");
 }
 

@@ -1,9 +1,9 @@
-//! Commands that are run one after the other: those of a file, with what redis replied to each, and random ones.
+//! Commands that are run one after another: those in a file, with redis's reply to each, and random ones.
 
 /// `command -> reply`, as redis 7.0.15 has it.
 pub const RECORDED: &str = include_str!("recorded.txt");
 
-/// Commands of one program, which begins with an empty store.
+/// The commands of one program, which begins with an empty store.
 pub fn fixed() -> Vec<String> {
     RECORDED
         .lines()
@@ -13,7 +13,7 @@ pub fn fixed() -> Vec<String> {
         .collect()
 }
 
-/// A random number after another (splitmix64).
+/// The random number after another one (splitmix64).
 pub fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,7 +21,7 @@ pub fn next(state: &mut u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// As many random commands about a few keys; what they reply does not depend on the time.
+/// This many random commands about a few keys; their replies do not depend on the time.
 pub fn random(seed: u64, count: usize) -> Vec<String> {
     let templates = [
         "GET K",

@@ -1,4 +1,4 @@
-//! Channels, and clients that are ended by others.
+//! Channels, and clients whose connections others end.
 
 use crate::client::request;
 use crate::servers::Server;

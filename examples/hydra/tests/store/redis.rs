@@ -1,21 +1,22 @@
-//! The same commands, the same bytes in reply: as recorded from redis, and beside redis itself where it is installed.
+//! The same commands give the same bytes in reply: as recorded from redis, and compared with redis itself where it is
+//! installed.
 
 use crate::client::{Client, request};
 use crate::program;
 use crate::servers::{Directory, Server};
 
-/// Whether two replies are as alike as they can be.
+/// Whether two replies are as similar as they can be.
 fn are_alike(command: &str, ours: &str, expected: &str) -> bool {
     let seconds = |reply: &str| reply.strip_prefix(':')?.split('\\').next()?.parse::<i64>().ok();
     match (seconds(ours), seconds(expected)) {
-        // Time goes by between the one and the other.
+        // Time passes between one and the other.
         (Some(ours), Some(expected)) if command.starts_with("TTL") && expected > 0 => {
             (ours - expected).abs() <= 30
         }
-        // It has the number of the client.
+        // It contains the number of the client.
         _ if command.starts_with("HELLO 3") => ours.split("id").next() == expected.split("id").next(),
-        // hydra tells what a string is now, redis how it was made; redis gives a sorted set that SORT reads the form of
-        // large ones; and before its version 7.2 no lists and sets of strings were small.
+        // hydra reports what form a string has now, redis how it was made; redis gives a sorted set that SORT reads the
+        // form of large ones; and before version 7.2 redis had no small lists and no small sets of strings.
         _ if command.starts_with("OBJECT ENCODING") || command == "EXEC" => {
             let same = |reply: &str| {
                 let names = [r"$6\r\nembstr\r\n", r"$3\r\nraw\r\n", r"$3\r\nint\r\n"];

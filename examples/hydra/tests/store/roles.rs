@@ -1,4 +1,4 @@
-//! Workers that have keys and nothing else, and how clients end the server.
+//! Workers that only keep keys, and how clients end the server.
 
 use crate::servers::{Directory, Server, refused};
 
@@ -52,7 +52,7 @@ fn shutdown_ends_the_server_without_a_reply_and_saves_if_it_is_told_to() {
         if how == "SHUTDOWN SAVE" {
             assert_eq!(client.say("SET saved 1"), "+OK\r\n");
         } else {
-            // As the one before has left it.
+            // As the test before has left it.
             assert_eq!(client.say("DBSIZE"), if how == "SHUTDOWN" { ":0\r\n" } else { ":1\r\n" });
             assert_eq!(client.say("SET lost 1"), "+OK\r\n");
         }

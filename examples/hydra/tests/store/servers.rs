@@ -20,7 +20,7 @@ pub struct Server {
     pub address: String,
 }
 
-/// A directory that is gone after its test.
+/// A directory that is removed after its test.
 pub struct Directory(pub PathBuf);
 
 impl Directory {
@@ -43,7 +43,7 @@ impl Drop for Directory {
     }
 }
 
-/// hydra, of which nothing is set up but by the test.
+/// hydra; only the test sets it up.
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hydra"));
     for (name, _) in std::env::vars_os() {
@@ -138,14 +138,14 @@ impl Server {
         line
     }
 
-    /// What it reports, once it has ended.
+    /// Its report, once it has ended.
     pub fn errors(&mut self) -> String {
         let mut errors = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
         errors
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks it to end, and waits until it has ended.
     pub fn end(mut self) -> ExitStatus {
         let number = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", "TERM", &number]).status().unwrap().success());
@@ -163,7 +163,7 @@ impl Server {
         }
     }
 
-    /// Ends it as a crash does.
+    /// Ends it like a crash.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -173,14 +173,14 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         for child in self.others.iter_mut().chain([&mut self.child]) {
-            // It may have ended.
+            // It may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// Runs hydra where it cannot start; gives what it reports.
+/// Runs hydra where it cannot start; returns its report.
 pub fn refused(arguments: &[&str]) -> String {
     let child = command().args(arguments).spawn().unwrap();
     let mut server = Server { child, others: Vec::new(), output: None, address: String::new() };

@@ -1,10 +1,10 @@
-//! Keys that one command or transaction names together, while others change them.
+//! Several keys of one command or transaction, while others change them.
 
 use crate::client::Client;
 use crate::servers::Server;
 use std::thread;
 
-/// Enough keys that every shard has some.
+/// So many keys that every shard has some.
 const KEYS: usize = 8;
 
 fn set_all(value: usize) -> String {
@@ -54,7 +54,7 @@ fn commands_of_several_keys_that_come_together_are_each_done_at_one_moment_and_i
                     for number in 0..40 {
                         lines += &(set_all(writer * 1000 + round) + "\r\n");
                         expected.push("+OK\r\n".to_owned());
-                        // What shares no hold, in between.
+                        // Commands that share no hold, in between.
                         if number % 11 == 0 {
                             lines +=
                                 &format!("EXISTS{keys}\r\nMSET a\r\nEXISTS a{keys}\r\nINCR own:{writer}\r\n");

@@ -1,4 +1,4 @@
-//! Snapshots: what was saved comes back, whole or not at all.
+//! Snapshots: what was saved comes back, completely or not at all.
 
 use crate::servers::{Directory, Server, refused};
 use std::fs;
@@ -39,7 +39,7 @@ fn a_snapshot_is_of_one_moment_although_keys_change_while_it_is_made() {
         let (mut client, mut other) = (server.client(), server.client());
         fill(&server, &format!("before:{round}"));
         assert_eq!(client.say("BGSAVE"), "+Background saving started\r\n");
-        // The save begins after its reply: so it has the keys of any one moment.
+        // The save begins after its reply, so it contains the keys of some later moment.
         for number in 0..5000 {
             other.send(format!("SET key:{number} after\r\n").as_bytes());
         }
@@ -47,7 +47,7 @@ fn a_snapshot_is_of_one_moment_although_keys_change_while_it_is_made() {
         while client.say("SAVE") != "+OK\r\n" {}
         assert_eq!(client.say("BGSAVE"), "+Background saving started\r\n");
         other.say("FLUSHALL");
-        // At a moment that is not chosen.
+        // At an arbitrary moment.
         server.kill();
         let server = Server::start(&arguments);
         let count = server.client().say("DBSIZE");

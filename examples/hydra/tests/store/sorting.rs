@@ -12,7 +12,7 @@ fn array(words: &[&str]) -> String {
 
 #[test]
 fn elements_come_in_the_order_that_is_asked_for() {
-    // Over two nodes, so that what is looked up is on several shards.
+    // On two nodes, so that what is looked up is on several shards.
     let server = Server::start_rack(2);
     let mut client = server.client();
     client.say("RPUSH list 3 10 1 2");
@@ -87,7 +87,7 @@ fn what_is_looked_up_is_of_one_moment() {
                 reply += &client.say("SORT set GET value_*");
             }
             let values: Vec<_> = reply.split("\r\n").filter(|line| !line.starts_with(['*', '$'])).collect();
-            // Behind the last one there is nothing.
+            // After the last one there is nothing.
             assert_eq!(values.len(), 21, "{reply}");
             assert!(values[..20].iter().all(|value| *value == values[0]), "{reply}");
         }

@@ -13,7 +13,7 @@ fn hear(client: &mut Client) -> String {
     String::from_utf8_lossy(&client.hear()).into_owned()
 }
 
-/// Until this many clients wait.
+/// Waits until this many clients wait.
 fn wait_for_blocked(server: &Server, count: usize) {
     let mut client = server.client();
     while !client.say("INFO clients").contains(&format!("blocked_clients:{count}\r\n")) {}
@@ -28,7 +28,7 @@ fn who_waits_first_is_served_first_whichever_worker_it_is_of() {
     let server = Server::start(&[]);
     let mut waiting: Vec<_> = (0..8).map(|_| server.client()).collect();
     for (index, client) in waiting.iter_mut().enumerate() {
-        // Some wait for more than one key, which are on several shards.
+        // Some wait for several keys, which are on several shards.
         send(client, if index % 2 == 0 { "BLPOP row 0" } else { "BLPOP a b c row d e f 0" });
         wait_for_blocked(&server, index + 1);
     }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 struct Chunk(Box<[u8]>);
 
 impl Chunk {
-    /// With what strings have packed.
+    /// As packed strings.
     fn of(bytes: &[u8], count: usize) -> Self {
         let mut chunk = Self(memory_after(Vec::new()));
         chunk.edit().set_bytes(bytes, count);
@@ -35,12 +35,12 @@ pub struct Chunks {
     /// None is empty.
     chunks: VecDeque<Chunk>,
     length: usize,
-    /// Bytes of the chunks' allocations.
+    /// Bytes of the allocations of chunks.
     bytes: usize,
 }
 
 impl Chunks {
-    /// What a small list has had.
+    /// From the elements of a small list.
     pub fn of(packed: Packed<'_>) -> Self {
         let (mut chunks, chunk) = (VecDeque::new(), Chunk::of(packed.bytes(), packed.len()));
         let bytes = chunk.memory();
@@ -58,7 +58,7 @@ impl Chunks {
         allocation(size_of::<Self>()) + self.bytes + allocation(size_of::<Chunk>() * self.chunks.capacity())
     }
 
-    /// Changes a chunk, which goes when it is empty.
+    /// Changes a chunk, which is removed if it is then empty.
     fn change<U>(&mut self, index: usize, change: impl FnOnce(PackedMut<'_>) -> U) -> U {
         let chunk = &mut self.chunks[index];
         let (bytes, length) = (chunk.memory(), chunk.view().len());
@@ -72,7 +72,7 @@ impl Chunks {
         changed
     }
 
-    /// Makes a chunk two, if it is too long.
+    /// Splits a chunk in two if it is too long.
     fn split(&mut self, index: usize, encodings: &Encodings) {
         let chunk = self.chunks[index].view();
         if is_overfull(chunk, 0, 0, encodings) {
@@ -107,7 +107,7 @@ impl Chunks {
         self.change(if end == End::Left { 0 } else { last }, |mut chunk| chunk.pop(end))
     }
 
-    /// The chunk of an element that is there, and its place in it.
+    /// The chunk that has an element, and the element's place in it; the element exists.
     fn place(&self, index: usize) -> (usize, usize) {
         if index < self.length / 2 {
             let mut rest = index;
@@ -136,7 +136,7 @@ impl Chunks {
         self.chunks[chunk].view().get(place)
     }
 
-    /// The elements from one on.
+    /// The elements from one of them on.
     pub fn iter_from(&self, index: usize) -> impl Iterator<Item = &[u8]> {
         let (chunk, place) = if index < self.length { self.place(index) } else { (self.chunks.len(), 0) };
         let rest = self.chunks.iter().skip(chunk + 1).flat_map(|chunk| chunk.view().iter());
@@ -148,21 +148,21 @@ impl Chunks {
         self.chunks.iter().flat_map(|chunk| chunk.view().iter())
     }
 
-    /// Gives an element that is there another value.
+    /// Changes an element, which exists.
     pub fn set(&mut self, index: usize, element: &[u8], encodings: &Encodings) {
         let (chunk, place) = self.place(index);
         self.change(chunk, |mut chunk| chunk.replace(place, element));
         self.split(chunk, encodings);
     }
 
-    /// Puts an element before one that is there.
+    /// Inserts an element before another, which exists.
     pub fn insert(&mut self, index: usize, element: &[u8], encodings: &Encodings) {
         let (chunk, place) = self.place(index);
         self.change(chunk, |mut chunk| chunk.insert(place, element));
         self.split(chunk, encodings);
     }
 
-    /// Removes elements, which are there.
+    /// Removes elements, which exist.
     pub fn remove(&mut self, index: usize, count: usize) {
         let mut left = count;
         while left > 0 {
@@ -173,7 +173,7 @@ impl Chunks {
         }
     }
 
-    /// Removes so many elements of a value, from one of the ends on; tells how many there were.
+    /// Removes this many elements with a value, starting at one of the ends; returns how many there were.
     pub fn remove_equal(&mut self, element: &[u8], most: usize, from: End) -> usize {
         let (mut removed, mut at) = (0, if from == End::Left { 0 } else { self.chunks.len() });
         while removed < most {
@@ -195,7 +195,7 @@ impl Chunks {
 
 #[cfg(test)]
 impl Chunks {
-    /// That what is counted is what there is.
+    /// Checks that what is counted is what is there.
     pub fn assert_counts(&self) {
         assert_eq!(self.bytes, self.chunks.iter().map(Chunk::memory).sum());
         assert_eq!(self.length, self.chunks.iter().map(|chunk| chunk.view().len()).sum());

@@ -22,7 +22,7 @@ pub struct Fields {
     bytes: usize,
 }
 
-/// A hash that is changed.
+/// A hash, for changes.
 pub struct HashMut<'a>(&'a mut Entry);
 
 impl Elements for Hash<'_> {
@@ -66,7 +66,7 @@ impl<'a> Hash<'a> {
         }
     }
 
-    /// The field of a place, in no order; the place is there.
+    /// The field at a place, in no particular order; the place exists.
     pub fn at(self, place: usize) -> (&'a [u8], &'a [u8]) {
         match self {
             Self::Small(packed) => packed.pairs_of(place..place + 1).next().unwrap_or_default(),
@@ -116,7 +116,7 @@ impl Fields {
 }
 
 impl HashMut<'_> {
-    /// Gives a field a value; tells whether it is new.
+    /// Gives a field a value; returns whether it is new.
     pub fn set(&mut self, field: &[u8], value: &[u8], encodings: &Encodings) -> bool {
         if let Some(mut packed) = self.0.packed_mut() {
             let view = packed.view();
@@ -149,7 +149,7 @@ impl HashMut<'_> {
         self.0.grow(Value::Hash(Box::new(fields)));
     }
 
-    /// Tells whether the field was there.
+    /// Returns whether the field was there.
     pub fn remove(&mut self, field: &[u8]) -> bool {
         if let Some(mut packed) = self.0.packed_mut() {
             let found = packed.view().find(field, 2);

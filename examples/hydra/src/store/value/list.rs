@@ -5,15 +5,14 @@ use crate::store::value::chunks::Chunks;
 use crate::store::value::packed::{Packed, size_of_string};
 use crate::store::value::{Elements, Encodings, Kind, Value};
 
-/// Bytes of a chunk, if its size is -1; each further step down doubles it.
+/// The bytes of a chunk if its size is given as -1; each further step down doubles it.
 const LEAST: usize = 4096;
 
-/// Longer elements are not moved along with their key.
+/// Longer elements do not move with their key.
 const LONGEST_IN_SMALL: usize = 8192;
 
-/// Whether a chunk with so many more elements, and bytes, would be longer than it should be: `list-max-listpack-size`
-/// says how many elements a chunk has at most, or, if it is negative, how many bytes, as a power of two. A small list
-/// is one chunk.
+/// Whether a chunk with this many more elements, and bytes, would be too long. `list-max-listpack-size` says how many
+/// elements a chunk may have or, if it is negative, how many bytes, as a power of two. A small list is one chunk.
 pub fn is_overfull(chunk: Packed<'_>, elements: usize, bytes: usize, encodings: &Encodings) -> bool {
     let count = chunk.len() + elements;
     !chunk.has_room_for(elements)
@@ -29,7 +28,7 @@ pub enum List<'a> {
     Large(&'a Chunks),
 }
 
-/// A list that is changed.
+/// A list, for changes.
 pub struct ListMut<'a>(&'a mut Entry);
 
 /// One of its ends.
@@ -76,7 +75,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The elements from one on.
+    /// The elements from one of them on.
     pub fn iter_from(self, index: usize) -> impl Iterator<Item = &'a [u8]> {
         let (small, large) = match self {
             Self::Small(packed) => (Some(packed.iter_from(index.min(packed.len()))), None),
@@ -99,7 +98,7 @@ impl ListMut<'_> {
         List::view(self.0).unwrap_or(List::Small(Packed::default()))
     }
 
-    /// Makes it large, if so many more elements, of so many bytes, do not fit a small one.
+    /// Makes it large, if this many more elements, with this many bytes, do not fit in a small one.
     fn make_room(&mut self, elements: usize, bytes: usize, encodings: &Encodings) {
         if let List::Small(packed) = self.view()
             && (bytes > LONGEST_IN_SMALL || is_overfull(packed, elements, bytes, encodings))
@@ -135,7 +134,7 @@ impl ListMut<'_> {
         }
     }
 
-    /// Gives an element that is there another value.
+    /// Changes an element, which exists.
     pub fn set(&mut self, index: usize, element: &[u8], encodings: &Encodings) {
         self.make_room(0, size_of_string(element), encodings);
         if let Some(mut packed) = self.0.packed_mut() {
@@ -145,7 +144,7 @@ impl ListMut<'_> {
         }
     }
 
-    /// Puts an element before one that is there.
+    /// Inserts an element before another, which exists.
     pub fn insert(&mut self, index: usize, element: &[u8], encodings: &Encodings) {
         self.make_room(1, size_of_string(element), encodings);
         if let Some(mut packed) = self.0.packed_mut() {
@@ -155,7 +154,7 @@ impl ListMut<'_> {
         }
     }
 
-    /// Removes elements, which are there.
+    /// Removes elements, which exist.
     pub fn remove(&mut self, index: usize, count: usize) {
         if let Some(mut packed) = self.0.packed_mut() {
             packed.remove(index, count);
@@ -164,7 +163,7 @@ impl ListMut<'_> {
         }
     }
 
-    /// Removes so many elements of a value, from one of the ends on; tells how many there were.
+    /// Removes this many elements with a value, starting at one of the ends; returns how many there were.
     pub fn remove_equal(&mut self, element: &[u8], most: usize, from: End) -> usize {
         match self.0.packed_mut() {
             Some(mut packed) => packed.remove_equal(element, most, from),

@@ -28,10 +28,10 @@ pub enum Value {
     Hash(Box<Fields>),
 }
 
-/// Up to where values have the form for small ones, in the words of redis's settings.
+/// How large values may be that have the small form, by redis's names of the settings.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq)]
 pub struct Encodings {
-    /// Elements of a chunk of a list at most; how long it is, if it is negative.
+    /// The most elements of a chunk of a list; if negative, how long a chunk may be.
     pub list_chunk: i64,
     pub hash_entries: usize,
     pub hash_value: usize,
@@ -57,7 +57,7 @@ impl Default for Encodings {
     }
 }
 
-/// Bytes that an allocation takes, with an allocator that adds one word to each.
+/// The bytes of an allocation, with an allocator that adds a word to each.
 pub fn allocation(length: usize) -> usize {
     (length + 8).next_multiple_of(16).max(32)
 }
@@ -67,17 +67,17 @@ pub trait Elements {
     const KIND: Kind;
     /// Its elements.
     type View<'a>;
-    /// Its elements, to be changed.
+    /// Its elements, for changes.
     type Mut<'a>;
 
-    /// Those of an entry, if it is of this type.
+    /// The elements of an entry, if it has this type.
     fn view(entry: &Entry) -> Option<Self::View<'_>>;
-    /// Those of an entry that is of this type.
+    /// The elements of an entry that has this type.
     fn edit(entry: &mut Entry) -> Self::Mut<'_>;
     fn length(of: Self::View<'_>) -> usize;
 }
 
-/// The types, as snapshots have them.
+/// The types, by their numbers in snapshots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u8)]
 pub enum Kind {
@@ -127,7 +127,7 @@ impl Value {
     }
 }
 
-/// Redis's name of the form that a value has, unless it is a string.
+/// Redis's name for the form that a value has, unless it is a string.
 pub fn encoding(entry: &Entry) -> &'static str {
     match (entry.kind(), entry.is_small()) {
         (Kind::String, true) => "embstr",
@@ -140,8 +140,8 @@ pub fn encoding(entry: &Entry) -> &'static str {
     }
 }
 
-/// The form in snapshots, and between shards: for types with elements, each element with its length before it, and
-/// scores before their members.
+/// The form in snapshots, and between shards: for types with elements, each element comes after its length, and scores
+/// come before their members.
 pub fn encode(entry: &Entry, to: &mut Vec<u8>) {
     match entry.kind() {
         Kind::String => to.extend_from_slice(entry.string().unwrap_or_default()),
@@ -164,7 +164,7 @@ pub fn encode(entry: &Entry, to: &mut Vec<u8>) {
     }
 }
 
-/// The entry of a value that was encoded; nothing if that is cut off.
+/// The entry of an encoded value; nothing if that is cut off.
 pub fn decode(
     key: &[u8],
     kind: Kind,
@@ -198,13 +198,13 @@ pub fn decode(
     Some(entry)
 }
 
-/// Writes a string with its length before it.
+/// Writes a string after its length.
 pub fn write(to: &mut Vec<u8>, string: &[u8]) {
     to.extend_from_slice(&(string.len() as u32).to_le_bytes());
     to.extend_from_slice(string);
 }
 
-/// Reads a string with its length before it, and moves past it.
+/// Reads a string that comes after its length, and moves past it.
 pub fn read<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (string, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;

@@ -4,11 +4,11 @@
 use crate::store::value::packed::Packed;
 use crate::store::value::packed_mut::PackedMut;
 
-/// They lie where strings would.
+/// They are stored where strings would be.
 #[derive(Clone, Copy)]
 pub struct Numbers<'a>(pub Packed<'a>);
 
-/// Bytes that a number needs.
+/// How many bytes a number needs.
 fn width(number: i64) -> usize {
     match number {
         number if i16::try_from(number).is_ok() => 2,
@@ -22,12 +22,12 @@ impl Numbers<'_> {
         self.0.len()
     }
 
-    /// Bytes of each of them.
+    /// How many bytes each of them has.
     fn width(self) -> usize {
         self.0.bytes().len().checked_div(self.len()).unwrap_or(0)
     }
 
-    /// The number of a place, which is there.
+    /// The number at a place, which exists.
     #[inline]
     pub fn at(self, place: usize) -> i64 {
         let bytes = self.0.bytes();
@@ -41,7 +41,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// The place of a number, or the one where it would be.
+    /// The place of a number, or the place where it would be.
     #[inline]
     pub fn search(self, number: i64) -> Result<usize, usize> {
         let (mut low, mut high) = (0, self.len());
@@ -57,7 +57,7 @@ impl Numbers<'_> {
     }
 }
 
-/// Puts a number where `search` has said.
+/// Inserts a number where `search` has said.
 pub fn insert(packed: &mut PackedMut<'_>, place: usize, number: i64) {
     let numbers = Numbers(packed.view());
     let (count, before) = (numbers.len(), numbers.width());

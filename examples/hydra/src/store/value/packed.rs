@@ -1,12 +1,11 @@
 //! Strings one after another in one piece of memory, for small values: redis calls this a listpack. The memory may
-//! begin with something of its owner's, such as the key, so that a small value and its key take one allocation.
+//! begin with something of its owner's, such as the key, so that a small value and its key take a single allocation.
 
-/// The length of a string that does not fit one byte follows this one, in four.
+/// A length that does not fit in one byte follows this value, in four bytes.
 const LONG: u8 = 255;
-/// How many strings there are (2 bytes), and how many bytes at the end of the memory are not used (1), come before
-/// them.
+/// Before the strings: their number (2 bytes), and how many bytes at the end of the memory are not used (1 byte).
 pub(super) const HEAD: usize = 3;
-/// As many strings as can be counted.
+/// The most strings that can be counted.
 const MOST: usize = u16::MAX as usize;
 
 /// The strings of a value. Each has its length before it and after it, so that it can be found from both ends.
@@ -16,7 +15,7 @@ pub struct Packed<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// Bytes of a string in it.
+/// How many bytes a string takes in it.
 pub fn size_of_string(string: &[u8]) -> usize {
     string.len() + if string.len() < usize::from(LONG) { 2 } else { 10 }
 }
@@ -44,7 +43,7 @@ fn last(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Writes a string, and returns what is behind it.
+/// Writes a string, and returns what comes after it.
 pub(super) fn write<'a>(to: &'a mut [u8], string: &[u8]) -> &'a mut [u8] {
     let (own, behind) = to.split_at_mut(size_of_string(string));
     if string.len() < usize::from(LONG) {
@@ -114,7 +113,7 @@ impl DoubleEndedIterator for Pairs<'_> {
 }
 
 impl<'a> Packed<'a> {
-    /// What is in a piece of memory from here on.
+    /// The strings in a piece of memory, from here on.
     #[inline]
     pub fn of(memory: &'a [u8], start: usize) -> Self {
         let (count, spare) = ([memory[start], memory[start + 1]], usize::from(memory[start + 2]));
@@ -132,17 +131,17 @@ impl<'a> Packed<'a> {
         self.count == 0
     }
 
-    /// All strings with their lengths; or whatever else is kept here.
+    /// All strings with their lengths, or whatever else is stored here.
     pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Bytes of these strings.
+    /// How many bytes these strings take.
     pub fn size_of(strings: &[&[u8]]) -> usize {
         strings.iter().map(|string| size_of_string(string)).sum()
     }
 
-    /// Whether so many more can be counted.
+    /// Whether this many more strings can be counted.
     pub fn has_room_for(self, more: usize) -> bool {
         self.count + more <= MOST
     }
@@ -155,7 +154,7 @@ impl<'a> Packed<'a> {
         Pairs(self.iter())
     }
 
-    /// Where a string begins; the end for the one after the last.
+    /// Where a string begins; for the one after the last, where the strings end.
     pub fn offset(self, index: usize) -> usize {
         if index <= self.count / 2 {
             self.iter().take(index).map(size_of_string).sum()
@@ -168,7 +167,7 @@ impl<'a> Packed<'a> {
         Strings(&self.bytes[self.offset(index)..])
     }
 
-    /// The pairs of some places, which are there.
+    /// The pairs at some places, which exist.
     pub fn pairs_of(self, places: std::ops::Range<usize>) -> Pairs<'a> {
         Pairs(Strings(&self.bytes[self.offset(2 * places.start)..self.offset(2 * places.end)]))
     }
@@ -177,7 +176,7 @@ impl<'a> Packed<'a> {
         self.iter_from(index.min(self.count)).next()
     }
 
-    /// Where a string begins that is the first of so many which belong together.
+    /// Where a string begins that is the first of this many which belong together.
     #[inline]
     pub fn find(self, string: &[u8], step: usize) -> Option<usize> {
         let mut rest = self.iter();

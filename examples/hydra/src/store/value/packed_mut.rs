@@ -3,20 +3,20 @@
 use crate::store::value::list::End;
 use crate::store::value::packed::{HEAD, Packed, Strings, size_of_string, write};
 
-/// A piece of memory with packed strings, to be changed.
+/// A piece of memory with packed strings, for changes.
 pub struct PackedMut<'a> {
     memory: &'a mut Box<[u8]>,
     start: usize,
 }
 
-/// So much memory for a piece of this length: what the allocator has room for anyway, and a little more for large ones,
-/// which then are not copied for each string.
+/// How much memory a piece of this length gets: what the allocator has room for anyway, and a little more for large
+/// pieces, which then are not copied for each string.
 fn room(length: usize) -> usize {
     let length = length + if length > 256 { (length / 16).min(128) } else { 0 };
     ((length + 8).next_multiple_of(16) - 8).max(24)
 }
 
-/// So many bytes may be unused after a string was removed.
+/// How many bytes may be unused after a string was removed.
 fn most_spare(length: usize) -> usize {
     (32 + length / 8).min(usize::from(u8::MAX))
 }
@@ -28,7 +28,7 @@ fn resize(memory: &mut Box<[u8]>, length: usize) {
     *memory = bytes.into_boxed_slice();
 }
 
-/// Memory that begins with this, and then has no strings.
+/// Memory that begins with this, and has no strings after it.
 pub fn memory_after(head: Vec<u8>) -> Box<[u8]> {
     let length = room(head.len() + HEAD);
     let spare = length - head.len() - HEAD;
@@ -49,7 +49,7 @@ impl<'a> PackedMut<'a> {
         Packed::of(self.memory, self.start)
     }
 
-    /// Replaces some bytes by others, which are to be written to what is returned; then there are so many strings.
+    /// Replaces some bytes by others, which the caller writes to the returned place; then there are this many strings.
     pub fn open(&mut self, at: usize, removed: usize, added: usize, count: usize) -> &mut [u8] {
         let before = self.view().bytes.len();
         let begin = self.start + HEAD;
@@ -86,14 +86,14 @@ impl<'a> PackedMut<'a> {
         write(to, string);
     }
 
-    /// Removes so many strings from here on.
+    /// Removes this many strings, from here on.
     pub fn remove_at(&mut self, offset: usize, count: usize) {
         let view = self.view();
         let removed = Strings(&view.bytes[offset..]).take(count).map(size_of_string).sum();
         self.open(offset, removed, 0, view.count - count);
     }
 
-    /// As `insert_at`, of one string before one of this index, or at the end.
+    /// As `insert_at`, for one string, before the string at this index or at the end.
     pub fn insert(&mut self, index: usize, string: &[u8]) {
         self.insert_at(self.view().offset(index), &[string]);
     }
@@ -114,7 +114,7 @@ impl<'a> PackedMut<'a> {
         Some(popped)
     }
 
-    /// Removes so many strings that are equal to this one, from one of the ends on; tells how many there were.
+    /// Removes this many strings that equal this one, starting at one of the ends; returns how many there were.
     pub fn remove_equal(&mut self, string: &[u8], most: usize, from: End) -> usize {
         let view = self.view();
         let equal = view.iter().filter(|other| *other == string).count();
@@ -122,7 +122,7 @@ impl<'a> PackedMut<'a> {
         if removed == 0 {
             return 0;
         }
-        // Those that stay come before the ones that go, or after them.
+        // The strings that stay come before those to remove, or after them.
         let first = if from == End::Left { 0 } else { equal - removed };
         let (mut kept, mut met) = (Vec::with_capacity(view.bytes.len()), 0);
         for other in view.iter() {
@@ -139,7 +139,7 @@ impl<'a> PackedMut<'a> {
         removed
     }
 
-    /// Other strings with their lengths, and how many they are.
+    /// Other strings with their lengths, and their number.
     pub fn set_bytes(&mut self, bytes: &[u8], count: usize) {
         let before = self.view().bytes.len();
         self.open(0, before, bytes.len(), count).copy_from_slice(bytes);

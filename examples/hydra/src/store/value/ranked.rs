@@ -1,4 +1,4 @@
-//! Large sorted sets: a tree that knows how many members are in each of its nodes finds ranks, a table finds scores.
+//! Large sorted sets: a tree that knows the number of members in each of its nodes finds ranks, a table finds scores.
 
 use crate::store::value::allocation;
 use crate::store::value::sorted::Member;
@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Members of a node of the tree: so many are moved when one is put in, at most.
+/// Members of a node of the tree: at most this many move when one is inserted.
 const NODE: usize = 256;
 /// What a member takes in both structures, besides its own allocation.
 const PLACE: usize = 80;
@@ -102,13 +102,13 @@ impl Ranked {
         self.order.range_idx(ranks).map(Shared::member)
     }
 
-    /// The member of a place in the table; the place is there.
+    /// The member at a place in the table; the place exists.
     pub fn at(&self, place: usize) -> Member<'_> {
         let found = self.scores.get_index(place);
         found.map_or(Member { score: 0.0, name: &[] }, |(name, score)| Member { score: *score, name })
     }
 
-    /// Puts in a member, which had this score if it was there.
+    /// Inserts a member; if it was there, it had this score.
     pub fn insert(&mut self, member: Member<'_>, before: Option<f64>) {
         let member = Shared::new(member);
         if let Some(before) = before {
@@ -120,7 +120,7 @@ impl Ranked {
         self.order.insert(member);
     }
 
-    /// Tells whether it was there.
+    /// Returns whether it was there.
     pub fn remove(&mut self, name: &[u8]) -> bool {
         let Some((name, score)) = self.scores.swap_remove_entry(name) else { return false };
         self.bytes -= PLACE + name_memory(&name);

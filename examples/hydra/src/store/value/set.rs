@@ -25,7 +25,7 @@ pub struct Members {
     bytes: usize,
 }
 
-/// A set that is changed.
+/// A set, for changes.
 pub struct SetMut<'a>(&'a mut Entry);
 
 impl Elements for Set<'_> {
@@ -74,7 +74,7 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// The member of a place, in no order; the place is there.
+    /// The member at a place, in no particular order; the place exists.
     pub fn at(self, place: usize) -> Cow<'a, [u8]> {
         match self {
             Self::Numbers(numbers) => number::text(numbers.at(place)).into(),
@@ -118,7 +118,7 @@ impl SetMut<'_> {
         Set::view(self.0).unwrap_or(Set::Small(Packed::default()))
     }
 
-    /// Tells whether it is new.
+    /// Returns whether it is new.
     pub fn insert(&mut self, member: &[u8], encodings: &Encodings) -> bool {
         let set = self.view();
         if set.is_small() {
@@ -145,7 +145,7 @@ impl SetMut<'_> {
         true
     }
 
-    /// Gives a small set a form that one more member fits, if it has not got it.
+    /// Gives a small set a form that has room for one more member, if it does not have one.
     fn make_room(&mut self, member: &[u8], encodings: &Encodings) {
         let (set, is_number) = (self.view(), number::parse(member).is_some());
         let has_room = |most: usize| set.len() < most.min(usize::from(u16::MAX));
@@ -153,7 +153,7 @@ impl SetMut<'_> {
         let fits_strings = member.len() <= encodings.set_value && has_room(encodings.set_entries);
         match set {
             Set::Numbers(_) if fits_numbers => {}
-            // As redis: too many numbers become a table, even if there could be as many strings.
+            // As in redis: too many numbers become a table, even if there could be as many strings.
             Set::Numbers(_) if !is_number && fits_strings => self.spell(),
             Set::Small(packed) if packed.is_empty() && fits_numbers => self.0.set_numbers(true),
             Set::Small(_) if fits_strings => {}
@@ -161,7 +161,7 @@ impl SetMut<'_> {
         }
     }
 
-    /// Makes numbers strings.
+    /// Turns numbers into strings.
     fn spell(&mut self) {
         let texts: Vec<_> = self.view().iter().map(Cow::into_owned).collect();
         self.0.set_numbers(false);
@@ -181,7 +181,7 @@ impl SetMut<'_> {
         self.0.grow(Value::Set(Box::new(members)));
     }
 
-    /// Tells whether it was there.
+    /// Returns whether it was there.
     pub fn remove(&mut self, member: &[u8]) -> bool {
         let has_numbers = self.0.has_numbers();
         let Some(mut packed) = self.0.packed_mut() else {

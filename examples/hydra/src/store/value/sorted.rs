@@ -1,4 +1,4 @@
-//! Sorted sets: members by score, and by name among those of one score.
+//! Sorted sets: members in order of their scores, and of their names where scores are equal.
 
 use crate::store::entry::{Entry, Form};
 use crate::store::value::packed::Packed;
@@ -48,7 +48,7 @@ pub enum SortedSet<'a> {
     Large(&'a Ranked),
 }
 
-/// A sorted set that is changed.
+/// A sorted set, for changes.
 pub struct SortedSetMut<'a>(&'a mut Entry);
 
 impl Elements for SortedSet<'_> {
@@ -73,7 +73,7 @@ impl Elements for SortedSet<'_> {
     }
 }
 
-/// The bytes of a score, from the highest on. Small integers have zeros at the end, which are left out.
+/// The bytes of a score, starting with the highest. Small integers have zeros at the end, which are left out.
 struct Score([u8; 8]);
 
 impl Score {
@@ -120,7 +120,7 @@ impl<'a> SortedSet<'a> {
         }
     }
 
-    /// For how many of the first members this is true; it is true for none after them.
+    /// For how many of the first members this is true; it is not true for any after them.
     pub fn count_while(self, is_before: impl Fn(Member<'_>) -> bool) -> usize {
         match self {
             Self::Small(packed) => packed.pairs().take_while(|pair| is_before(member(*pair))).count(),
@@ -146,7 +146,7 @@ impl<'a> SortedSet<'a> {
         self.range(0..self.len())
     }
 
-    /// The member of a place, in no order that means anything; the place is there.
+    /// The member at a place, in no particular order; the place exists.
     pub fn at(self, place: usize) -> Member<'a> {
         match self {
             Self::Small(packed) => {
@@ -162,14 +162,14 @@ impl SortedSetMut<'_> {
         SortedSet::view(self.0).unwrap_or(SortedSet::Small(Packed::default()))
     }
 
-    /// Gives a member a score; tells which it had.
+    /// Gives a member a score; returns the score that it had.
     pub fn insert(&mut self, name: &[u8], score: f64, encodings: &Encodings) -> Option<f64> {
         let before = self.view().score(name);
         self.set(Member::new(score, name), before, encodings);
         before
     }
 
-    /// Gives a member a score, which has had this one if it is there.
+    /// Gives a member a score; if it is there, it has this score now.
     pub fn set(&mut self, member: Member<'_>, before: Option<f64>, encodings: &Encodings) {
         if before == Some(member.score) {
             return;
@@ -198,7 +198,7 @@ impl SortedSetMut<'_> {
         self.0.grow(Value::SortedSet(Box::new(ranked)));
     }
 
-    /// Takes so many out, of the lowest or of the highest.
+    /// Takes out this many of the lowest or of the highest members.
     pub fn pop(&mut self, count: usize, is_highest: bool) -> Vec<(Vec<u8>, f64)> {
         let own = |member: Member<'_>| (member.name.to_vec(), member.score);
         let popped: Vec<_> = if is_highest {
@@ -220,7 +220,7 @@ impl SortedSetMut<'_> {
         }
     }
 
-    /// Tells whether it was there.
+    /// Returns whether it was there.
     pub fn remove(&mut self, name: &[u8]) -> bool {
         if let Some(mut packed) = self.0.packed_mut() {
             let found = packed.view().find(name, 2);
