@@ -1,4 +1,4 @@
-//! Values of options, as users write them: for whichever room has the option.
+//! Values of options, as users write them, for any room that has the option.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -21,15 +21,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The name of a file, wherever it is used.
+/// The name of a file, whatever it is used for.
 ///
 /// # Errors
-/// If it is empty, or nobody knows where this process is.
+/// If it is empty, or the working directory is not known.
 pub fn absolute(text: &str) -> Result<PathBuf, String> {
     std::path::absolute(text).map_err(|error| error.to_string())
 }
 
-/// `9400`, a port of this machine alone, or `address:port`.
+/// `9400`, a port on this machine only, or `address:port`.
 ///
 /// # Errors
 /// If it is neither.
@@ -41,7 +41,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 /// `512M`, `4G`: bytes, where units are powers of 1024.
 ///
 /// # Errors
-/// If it is not a size, or so small that it may be meant in another unit.
+/// If it is not a size, or so small that another unit was probably meant.
 pub fn memory(text: &str) -> Result<u64, String> {
     let size = parse_size::Config::new().with_binary().parse_size(text).map_err(|error| error.to_string())?;
     match size {
@@ -50,10 +50,10 @@ pub fn memory(text: &str) -> Result<u64, String> {
     }
 }
 
-/// `2`, `0.5`: in thousandths of a processor.
+/// `2`, `0.5`: returned in thousandths of a processor.
 ///
 /// # Errors
-/// If it is not a number, or one that makes no sense.
+/// If it is not a number, or makes no sense.
 pub fn millicpus(text: &str) -> Result<u32, String> {
     let cpus = text.parse::<f64>().ok().filter(|cpus| (0.01..=65536.0).contains(cpus));
     cpus.map(|cpus| (cpus * 1000.0).round() as u32).ok_or_else(|| "is not a number from 0.01 to 65536".into())

@@ -20,9 +20,9 @@ pub struct Rack {
     /// Where the daemon listens.
     #[serde(default = "default_listen")]
     listen: Spanned<String>,
-    /// The user as whom the daemon starts nodes; without one, the daemon's own.
+    /// The user as whom the daemon starts nodes; if none is given, as its own user.
     pub user: Option<Spanned<String>>,
-    /// The programs that were shipped.
+    /// The programs that were shipped to this machine.
     #[serde(default)]
     pub cache: Cache,
     /// Limits on what a daemon accepts.
@@ -69,7 +69,7 @@ impl Default for Cache {
     }
 }
 
-/// What a daemon takes on.
+/// How much a daemon takes on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -77,7 +77,7 @@ pub struct Limits {
     pub applications: usize,
     /// Nodes of one application on this machine.
     pub nodes: usize,
-    /// Recent output that is kept of each application.
+    /// How much recent output of each application is kept.
     pub log_kibibytes: usize,
 }
 
@@ -103,7 +103,7 @@ impl Rack {
     /// Reads a file. Paths in it are relative to its directory.
     ///
     /// # Errors
-    /// If it is not there, or not a configuration.
+    /// If it is not there, or is not a configuration.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -122,10 +122,10 @@ impl Rack {
         Ok(rack)
     }
 
-    /// From the text of a file; `name` is for messages.
+    /// Parses the text of a file; `name` is for messages.
     ///
     /// # Errors
-    /// If it is not a configuration: with the file, the line and the key.
+    /// If it is not a configuration: gives the file, the line and the key.
     pub fn parse(text: &str, name: &str) -> Result<Self, Failure> {
         let rack: Self = toml::from_str(text)
             .map_err(|error| Failure::new(USAGE, format!("{name}: {}", error.to_string().trim_end())))?;
@@ -136,7 +136,7 @@ impl Rack {
         Ok(rack)
     }
 
-    /// What the types cannot check; the offset and a message.
+    /// Checks what types cannot check; returns an offset and a message.
     fn check(&self) -> Result<(), (usize, String)> {
         if self.listen.get_ref().parse::<SocketAddr>().is_err() {
             let what = "`listen` is no IP address with a port, such as \"0.0.0.0:7411\"";

@@ -15,11 +15,11 @@ use tokio::net::TcpStream;
 /// A connection to a daemon that knows the key.
 #[derive(Debug)]
 pub struct Connection {
-    /// What comes from it.
+    /// Receives what the daemon says.
     pub reader: Reader,
-    /// What goes to it.
+    /// Sends what the client says.
     pub writer: Writer,
-    /// What it says about itself.
+    /// What the daemon says about itself.
     pub hello: Hello,
     /// Where it is.
     pub address: SocketAddr,
@@ -59,7 +59,7 @@ impl Connection {
     }
 }
 
-/// What it is, and what to do.
+/// What is wrong, and what to do.
 fn text(error: KnockError, rack: &Rack) -> String {
     match error {
         KnockError::Connect(error) if error.kind() == ErrorKind::ConnectionRefused => {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// How long a machine may take to look at itself.
+/// How long a machine may take to examine itself.
 pub const LOOK: Duration = Duration::from_secs(20);
 /// How long a connection from machine to machine may take.
 pub const CONNECT: Duration = Duration::from_secs(3);
@@ -22,7 +22,7 @@ pub enum ExaminationStep {
     Clock,
     /// Listen where nodes would, until the end of the examination.
     Listen(IpAddr),
-    /// Can you connect there, as nodes would?
+    /// Can you connect to these addresses, as nodes would?
     Connect(Vec<SocketAddr>),
 }
 
@@ -33,7 +33,7 @@ pub enum ExaminationReply {
     Findings(Vec<Finding>),
     /// The time since the beginning of 1970.
     Clock(Duration),
-    /// The port; or why it cannot listen.
+    /// The port, or why it cannot listen.
     Listens(Result<u16, String>),
     /// For each address, in order, why it cannot be reached, if it cannot.
     Connected(Vec<Result<(), String>>),

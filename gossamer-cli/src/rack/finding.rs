@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub enum Severity {
     /// As it should be.
     Fine,
-    /// Something to know.
+    /// Worth knowing.
     Note,
     /// It costs speed, or a limit will be reached.
     Warning,
@@ -17,23 +17,23 @@ pub enum Severity {
     Problem,
 }
 
-/// One thing that was looked at.
+/// One thing that was examined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
     /// What was examined.
     pub subject: Cow<'static, str>,
-    /// How it is.
+    /// The state that it is in.
     pub found: String,
-    /// What that costs, if it costs anything.
+    /// What that costs, if anything.
     pub cost: String,
-    /// The line that mends it, if one does.
+    /// The line that fixes it, if one does.
     pub mend: String,
 }
 
 impl Finding {
-    /// All is well with it.
+    /// It is as it should be.
     pub fn fine(subject: &'static str, found: impl Into<String>) -> Self {
         Self {
             severity: Severity::Fine,
@@ -44,12 +44,12 @@ impl Finding {
         }
     }
 
-    /// Something to know of it.
+    /// It is worth knowing.
     pub fn note(subject: &'static str, found: impl Into<String>, cost: impl Into<String>) -> Self {
         Self { severity: Severity::Note, cost: cost.into(), ..Self::fine(subject, found) }
     }
 
-    /// It costs something, and there is something to be done.
+    /// It costs something, and something can be done.
     pub fn warning(
         subject: &'static str,
         found: impl Into<String>,
@@ -69,7 +69,7 @@ impl Finding {
         Self { severity: Severity::Problem, ..Self::warning(subject, found, cost, mend) }
     }
 
-    /// As lines of text; `place` says where it was found, if that is to be told.
+    /// As lines of text; `place` says where it was found, unless that goes without saying.
     #[must_use]
     pub fn text(&self, place: &str) -> String {
         let mark = match self.severity {
@@ -87,7 +87,7 @@ impl Finding {
         text
     }
 
-    /// For programs.
+    /// As JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         let severity = match self.severity {

@@ -33,10 +33,10 @@ use std::time::Duration;
 pub const PROTOCOL: u16 = 5;
 /// How often both sides of a launch say something.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
-/// After so much silence the other side is lost.
+/// After this much silence the other side is lost.
 pub const SILENCE: Duration = Duration::from_secs(10);
 
-/// For how long nodes are looked at, at most.
+/// The longest time for which nodes are looked at.
 pub const LONGEST_LOOK: Duration = Duration::from_secs(60);
 
 /// How long a node may take to read its symbols.
@@ -62,7 +62,7 @@ impl Inspection {
         }
     }
 
-    /// For how long nodes are looked at, or have to look at themselves.
+    /// How long nodes are looked at, or have to look at themselves.
     #[must_use]
     pub fn time(self) -> Duration {
         match self {
@@ -74,14 +74,14 @@ impl Inspection {
 }
 
 impl Hello {
-    /// That of this version.
+    /// The introduction of this version.
     #[must_use]
     pub fn own() -> Self {
         Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into() }
     }
 }
 
-/// A client to a daemon.
+/// From a client to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     /// How is this machine, and what RDMA would nodes with these variables have there?
@@ -107,14 +107,14 @@ pub enum Request {
     },
     /// Try RDMA between this machine and that of the client.
     CheckRdma {
-        /// Of the client.
+        /// The client's settings for RDMA.
         variables: Variables,
         /// What the client's machine has, encoded.
         report: Vec<u8>,
     },
     /// A step of a check.
     RdmaStep(RdmaStep),
-    /// Start nodes.
+    /// Start these nodes.
     Launch(Box<Launch>),
     /// A piece of the program.
     Binary(Vec<u8>),
@@ -123,15 +123,15 @@ pub enum Request {
         /// The value of `GOSSAMER_NODES`.
         addresses: String,
     },
-    /// To the nodes' host.
+    /// For the nodes' host.
     Command(Command),
-    /// The launcher is there.
+    /// The launcher is still there.
     Heartbeat,
     /// What do nodes that run here do?
     Inspect {
         /// Which application; all of them, if none is named.
         application: Option<String>,
-        /// What each is asked.
+        /// What each node is asked.
         inspection: Inspection,
     },
     /// A step of an examination.
@@ -145,9 +145,9 @@ pub enum Inspection {
     Fibers,
     /// The same, and how those that wait came to where they are.
     Backtraces,
-    /// What they do from now on.
+    /// What they do from now on,
     Activity {
-        /// For so long, up to a minute.
+        /// for this long, up to a minute.
         milliseconds: u64,
     },
 }
@@ -161,7 +161,7 @@ pub struct InspectedNode {
     pub node: u32,
     /// Its process.
     pub pid: u32,
-    /// As it came from the node, which alone has made it.
+    /// The answer as it came from the node, which alone has made it.
     pub answer: Result<Vec<u8>, String>,
 }
 
@@ -175,15 +175,15 @@ pub enum RdmaStep {
         /// The client's queue pair, encoded.
         parameters: Vec<u8>,
     },
-    /// Write nothing, and see whether that arrives.
+    /// Write nothing, and check that what the client writes arrives.
     Probe,
     /// Answer small writes.
     Answer,
-    /// Write much.
+    /// Write as much as possible.
     Write,
 }
 
-/// What a daemon says in a check of RDMA.
+/// What a daemon says during a check of RDMA.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RdmaReply {
     /// What its machine has, encoded.
@@ -229,14 +229,14 @@ pub struct Launch {
     pub allowance: Allowance,
 }
 
-/// A daemon to a client.
+/// From a daemon to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
     /// It cannot be done: why, and what to do.
     Refused(String),
     /// How this machine is.
     Status(Status),
-    /// The daemon is there.
+    /// The daemon is alive.
     Health(Health),
     /// The applications that have nodes here.
     List(Vec<ApplicationSummary>),
@@ -244,7 +244,7 @@ pub enum Reply {
     Killed(bool),
     /// What nodes printed, oldest first; nothing if there is no such application.
     Logs(Option<Vec<LoggedOutput>>),
-    /// In a check of RDMA.
+    /// During a check of RDMA.
     Rdma(RdmaReply),
     /// The nodes can be started.
     Ready {
@@ -257,9 +257,9 @@ pub enum Reply {
     Stored,
     /// From the nodes' host.
     Event(Event),
-    /// The daemon is there.
+    /// The daemon is still there.
     Heartbeat,
-    /// What one node says of itself.
+    /// The answer of one node.
     Inspected(InspectedNode),
     /// All have been asked.
     InspectionOver,
@@ -297,7 +297,7 @@ pub struct Status {
     pub cache: (u64, u64),
     /// The machines of the daemon's configuration: name and address.
     pub machines: Vec<(String, String)>,
-    /// What RDMA there is, encoded; or why that is not known.
+    /// Its RDMA, encoded; or why that is not known.
     pub rdma: Result<Vec<u8>, String>,
 }
 
@@ -340,7 +340,7 @@ pub struct NodeSummary {
 pub struct NodeEnd {
     /// How it has ended.
     pub end: End,
-    /// Whether it was ended, for the application's cause.
+    /// Whether it was ended because its application was.
     pub was_ended: bool,
     /// How long ago.
     pub seconds_ago: u64,

@@ -1,4 +1,4 @@
-//! How long nothing was heard from the other end of a connection: counted only while this process itself runs. A
+//! How long nothing was heard from the other end of a connection. Only time counts in which this process itself runs: a
 //! process that was stopped, or frozen together with the other end, has heard nothing either, so it counts anew.
 
 use crate::rack::protocol::SILENCE;
@@ -10,10 +10,10 @@ use tokio::time::{Instant, timeout};
 
 /// A waiting task checks at least this often.
 const LOOK: Duration = Duration::from_secs(1);
-/// A task whose check comes this long after the last one was not running.
+/// If a check comes this long after the one before, the task was not running.
 const LATE: Duration = Duration::from_millis(1500);
 
-/// A count that is looked at while something is awaited.
+/// A count that is checked while something is awaited.
 #[derive(Debug)]
 pub struct Silence {
     since: Instant,
@@ -21,14 +21,14 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Begins.
+    /// Begins to count.
     #[must_use]
     pub fn begin() -> Self {
         let now = Instant::now();
         Self { since: now, looked: now }
     }
 
-    /// What comes, which ends the silence; nothing if that has lasted for [`SILENCE`].
+    /// What arrives, which ends the silence; nothing if the silence has lasted for [`SILENCE`].
     pub async fn until<T>(&mut self, what: impl Future<Output = T>) -> Option<T> {
         let value = self.up_to(SILENCE, what).await;
         if value.is_some() {
@@ -47,7 +47,7 @@ impl Silence {
         None
     }
 
-    /// When to look again, unless it has lasted for so long.
+    /// When to check again; nothing if the silence has lasted too long.
     fn next_look(&mut self, limit: Duration) -> Option<Duration> {
         let left = limit.saturating_sub(self.lasted(Instant::now()));
         (!left.is_zero()).then(|| left.min(LOOK))
@@ -62,12 +62,12 @@ impl Silence {
     }
 }
 
-/// What comes within `limit`, counted in the same way.
+/// What arrives within `limit`, counted in the same way.
 pub async fn within<T>(limit: Duration, what: impl Future<Output = T>) -> Option<T> {
     Silence::begin().up_to(limit, what).await
 }
 
-/// What another thread tells within `limit`, counted in the same way. None either if it cannot tell any more.
+/// What another thread sends within `limit`, counted in the same way. Nothing, either, if it can no longer send.
 pub fn told_within<T>(limit: Duration, told: &Receiver<T>) -> Option<T> {
     let mut silence = Silence::begin();
     while let Some(look) = silence.next_look(limit) {

@@ -28,7 +28,7 @@ pub struct Writer {
 /// The side that connects.
 ///
 /// # Errors
-/// Of the connection, and if the other side does not know the key.
+/// Of the connection; or if the other side does not know the key.
 pub async fn initiate(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, Writer)> {
     let mut handshake = Handshake::initiator(key)?;
     stream.write_all(&handshake.write()?).await?;
@@ -36,11 +36,11 @@ pub async fn initiate(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, W
     split(handshake, stream)
 }
 
-/// The side that was connected to. The other side has proved that it knows the key only once a message came from it;
-/// `is_new` says whether its first message is not a replay of another peer's.
+/// The side that was connected to. Only a message from the other side proves that it knows the key; `is_new` says
+/// whether its first message is not a replay of another peer's.
 ///
 /// # Errors
-/// Of the connection, and if the other side does not know the key.
+/// Of the connection; or if the other side does not know the key.
 pub async fn respond(
     mut stream: TcpStream,
     key: &Key,
@@ -70,7 +70,7 @@ fn split(handshake: Handshake, stream: TcpStream) -> io::Result<(Reader, Writer)
     Ok((Reader { socket: from, frames }, Writer { socket: to, sealer }))
 }
 
-/// The same connection for threads, which wait in their calls: its socket, what seals, and what has come.
+/// The same connection for threads, whose calls wait: its socket, its cipher, and what has arrived.
 ///
 /// # Errors
 /// If the system refuses.
@@ -98,7 +98,7 @@ impl Reader {
 }
 
 impl Writer {
-    /// Sends a message. If this is cancelled, the connection is of no use any more.
+    /// Sends a message. If this is cancelled, the connection can no longer be used.
     ///
     /// # Errors
     /// Of the connection, and if the message is too long.

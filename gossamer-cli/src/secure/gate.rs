@@ -1,8 +1,8 @@
-//! Bounds the number of connections whose other side has not proved that it knows the key. When there are too many, the
-//! oldest is closed: a peer that knows the key is through in a moment.
+//! Bounds the number of connections whose other side has not proved that it knows the key. If there are too many, the
+//! oldest is closed: a peer that knows the key gets through in a moment.
 //!
-//! Nobody can make up a first message without the key. So connections that have not sent one only push each other out,
-//! and a peer that replays a recorded one is turned away.
+//! Nobody can make up a first message without the key. So connections that have not sent one can only displace each
+//! other, and a peer that replays a recorded one is turned away.
 
 use crate::secure::noise::HANDSHAKE;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use tokio::task::{AbortHandle, JoinSet, yield_now};
 
 /// The most connections in that state: of those that have said nothing yet, and of the others.
 const MOST: usize = 64;
-/// This many first messages are remembered.
+/// How many first messages are remembered.
 const REMEMBERED: usize = 4096;
 
 /// The connections that have proved nothing yet.
@@ -37,7 +37,7 @@ pub struct Ticket {
     number: u64,
 }
 
-/// A connection joins others, of which the oldest may have to make room.
+/// Adds a connection to others, of which the oldest may have to make room.
 fn enter(queue: &mut Queue, connection: (u64, AbortHandle)) {
     queue.push_back(connection);
     if queue.len() > MOST
@@ -52,7 +52,7 @@ impl Gate {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts to serve a connection, which has its first turn before the next one comes.
+    /// Starts to serve a connection, which has a turn before the next one comes.
     pub async fn admit<F>(self: &Arc<Self>, sessions: &mut JoinSet<()>, serve: impl FnOnce(Ticket) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -69,8 +69,8 @@ impl Gate {
 }
 
 impl Ticket {
-    /// The connection has sent its first message, which only a peer that knows the key can make. Returns whether it is
-    /// a new one.
+    /// The connection has sent its first message, which only a peer that knows the key can make. Returns whether that
+    /// message is new.
     #[must_use]
     pub fn heard(&self, message: &[u8; HANDSHAKE]) -> bool {
         let waiting = &mut *self.gate.waiting();
@@ -109,7 +109,7 @@ mod tests {
             gate.admit(&mut sessions, |ticket| async move {
                 match index {
                     0 => drop(ticket),
-                    // It is not closed to make room for silent connections.
+                    // This connection is not closed to make room for silent ones.
                     1 => assert!(ticket.heard(&[1; HANDSHAKE])),
                     _ => {}
                 }

@@ -33,7 +33,7 @@ impl Key {
         &self.0
     }
 
-    /// From the text of a key file: 64 hexadecimal digits, and white space around them.
+    /// Parses the text of a key file: 64 hexadecimal digits, with white space around them.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let digits = text.trim_ascii();
@@ -52,7 +52,7 @@ impl Key {
     /// Reads a key file.
     ///
     /// # Errors
-    /// If it is not there, is not a key, or belongs to or can be read by others.
+    /// If there is none, it is not a key, or others own it or have access to it.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |what: String| Failure::new(USAGE, format!("key file {}: {what}", path.display()));
         let file = File::open(path).map_err(|error| {
@@ -91,7 +91,7 @@ impl Key {
     }
 }
 
-/// Writes a new key file that only its owner can read, in a directory that is made if only that is missing.
+/// Writes a new key file that only its owner can read. Makes the directory, if only that is missing.
 ///
 /// # Errors
 /// If the file exists already, or cannot be written.

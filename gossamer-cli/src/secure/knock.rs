@@ -1,15 +1,15 @@
-//! How a peer that knows the key gets through a gate at which many strangers knock: a gate turns away everybody who is
-//! not through at once, so if the handshake ends early, that is no answer yet.
+//! How a peer that knows the key gets through a gate at which many strangers knock. A crowded gate turns away everybody
+//! who is not through at once; so if the handshake ends early, that is no answer yet.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 /// How often a connection is tried again that ends before the other side has introduced itself.
 const AGAIN: u32 = 6;
-/// How long is waited before that; each further time, twice as long.
+/// How long to wait before the first further try; before each one after that, twice as long.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long is waited before each further try.
+/// How long to wait before each further try.
 pub fn pauses() -> impl Iterator<Item = Duration> {
     (0..AGAIN).map(|tried| PAUSE * 2_u32.pow(tried))
 }
@@ -35,10 +35,10 @@ pub enum KnockError {
     Handshake(io::Error),
 }
 
-/// Opens a connection, again if it is turned away.
+/// Opens a connection, and tries again if it is turned away.
 ///
 /// # Errors
-/// Of the last try.
+/// The error of the last try.
 pub async fn knock<T, F>(open: impl Fn() -> F) -> Result<T, KnockError>
 where
     F: Future<Output = Result<T, KnockError>>,

@@ -1,7 +1,7 @@
 //! Encrypted connections between peers that share a key.
 //!
 //! Given a [`key`] and a socket, it proves to each side that the other knows the key, and carries messages. It knows
-//! nothing about the contents of messages: [`codec`] turns any message into bytes.
+//! nothing about their contents: [`codec`] turns any message into bytes.
 //!
 //! | part | |
 //! |---|---|

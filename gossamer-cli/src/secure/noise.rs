@@ -84,7 +84,7 @@ impl Handshake {
     /// After both messages.
     ///
     /// # Errors
-    /// If one is missing.
+    /// If one of them is missing.
     pub fn finish(self) -> io::Result<(Sealer, Frames)> {
         let state = Arc::new(self.0.into_stateless_transport_mode().map_err(broken)?);
         let sealer = Sealer { state: Arc::clone(&state), nonce: 0 };
@@ -119,7 +119,7 @@ impl Sealer {
         Ok(frames)
     }
 
-    /// One frame, whatever is in it.
+    /// One frame, whatever it contains.
     ///
     /// # Errors
     /// If it is too long.
@@ -134,12 +134,12 @@ impl Sealer {
 }
 
 impl Frames {
-    /// Where received bytes are appended.
+    /// Where received bytes are to be appended.
     pub fn received(&mut self) -> &mut Vec<u8> {
         &mut self.received
     }
 
-    /// Whether nothing of a message is there.
+    /// Whether no part of a message has arrived.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.received.is_empty() && self.message.is_empty()

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Something to write to one of the files, and the bytes of a machine's output that are dealt with by that.
+/// Something to write to one of the files, and the number of bytes of a machine's output that this deals with.
 #[derive(Debug)]
 struct FileJob {
     file: usize,
@@ -36,9 +36,9 @@ impl FilePrinter {
         Ok(Self(jobs))
     }
 
-    /// Writes this to one of the files, by its place, and then gives back this many bytes to a machine.
+    /// Writes to one of the files, by its place, and then gives these bytes back to a machine.
     pub fn print(&self, file: usize, text: Vec<u8>, machine: usize, bytes: usize) {
-        // The thread ends after this only.
+        // The thread ends only after this.
         let _ = self.0.send(FileJob { file, text, machine, bytes });
     }
 }

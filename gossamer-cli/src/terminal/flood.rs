@@ -1,9 +1,9 @@
-//! Lines that others can provoke: few are written, and the rest is counted.
+//! Lines that others can provoke: a few are written, and the rest are counted.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// At most one line in this time, however many there are.
+/// At most one line per this time, however many there are.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Lines of one kind.
@@ -11,7 +11,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 pub struct Flood(Mutex<(Option<Instant>, u64)>);
 
 impl Flood {
-    /// Whether it is time for a line, and how many there were that were not written.
+    /// Whether it is time for a line, and how many lines were left out since the last one.
     pub fn turn(&self, now: Instant) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (last, suppressed) = &mut *state;

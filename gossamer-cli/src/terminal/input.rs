@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// Starts to read: pieces of at most `most` bytes, and then the end. A piece is read only after the one before it was
-/// taken.
+/// Starts to read: yields pieces of at most `most` bytes, and then the end. A piece is read only after the one before
+/// it was taken.
 ///
 /// # Errors
 /// If the system has no more threads.
@@ -16,7 +16,7 @@ pub fn start(most: usize) -> io::Result<Receiver<Vec<u8>>> {
         let mut input = io::stdin();
         let mut buffer = vec![0; most];
         loop {
-            // Reading from the terminal in the background would stop the launcher.
+            // In the background, reading from the terminal would stop the launcher.
             while input.is_terminal() && !in_foreground() {
                 thread::sleep(Duration::from_millis(200));
             }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-/// The longest line; a longer one is cut, since the nodes' lines take turns and each is held until it is complete.
+/// The longest line. A longer one is cut, since the nodes' lines take turns and each is held until it is complete.
 pub const LONGEST: usize = 64 * 1024;
 
 /// How output is marked.
@@ -10,9 +10,9 @@ pub const LONGEST: usize = 64 * 1024;
 pub enum PrefixStyle {
     /// As it is.
     Raw,
-    /// With the node's name.
+    /// With the name of the node.
     Plain,
-    /// With the node's name in a colour.
+    /// With the name of the node, in a colour.
     Coloured,
 }
 
@@ -28,7 +28,7 @@ impl Lines {
     /// Of this node.
     #[must_use]
     pub fn new(node: usize, style: PrefixStyle) -> Self {
-        // Red is left to errors.
+        // Red is reserved for errors.
         const COLOURS: [u8; 10] = [36, 32, 33, 35, 34, 96, 92, 93, 95, 94];
         let prefix = match style {
             PrefixStyle::Raw => None,
@@ -41,7 +41,7 @@ impl Lines {
         Self { prefix, has_times: false, partial: Vec::new() }
     }
 
-    /// With the time before each line, even where lines are not marked.
+    /// With the time before each line, even if lines are not marked otherwise.
     #[must_use]
     pub fn with_times(mut self) -> Self {
         self.prefix.get_or_insert_default();
@@ -49,7 +49,7 @@ impl Lines {
         self
     }
 
-    /// What is put before a line that is complete now.
+    /// The text before a line that is complete now.
     fn mark(&self) -> Option<String> {
         let prefix = self.prefix.as_ref()?;
         match self.has_times {
@@ -58,7 +58,7 @@ impl Lines {
         }
     }
 
-    /// Takes bytes, and gives what can be printed.
+    /// Takes bytes, and returns what can be printed.
     #[must_use]
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         let Some(prefix) = &self.mark() else { return bytes.to_vec() };
@@ -79,7 +79,7 @@ impl Lines {
         printable
     }
 
-    /// At the end of the output: the last line, if it is not complete.
+    /// At the end of the output: the last line, if it has no line end.
     #[must_use]
     pub fn finish(&mut self) -> Vec<u8> {
         let mut printable = Vec::new();

@@ -1,6 +1,6 @@
 //! Standard input and output, and text that is fit for them.
 //!
-//! Given bytes and text, it yields lines, tables and what a terminal may show. It knows nothing of nodes except their
+//! Given bytes and text, it yields lines, tables, and what a terminal may show. All that it knows of nodes is their
 //! numbers.
 //!
 //! | part | |

@@ -1,6 +1,6 @@
 //! Text from elsewhere, made fit for a terminal.
 
-/// Text from elsewhere without what could drive a terminal. Line ends stay.
+/// Text from elsewhere without anything that could control a terminal. Line ends stay.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());

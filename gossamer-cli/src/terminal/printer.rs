@@ -22,11 +22,11 @@ pub enum PrinterEvent {
     Failed(Stream, io::Error),
     /// The first file that cannot be written any more.
     FileFailed(PathBuf, io::Error),
-    /// All that was handed to it has been written, and it has ended.
+    /// Everything that was handed to it has been written, and it has ended.
     Finished,
 }
 
-/// Something to write, and the bytes of a machine's output that are dealt with by that.
+/// Something to write, and the number of bytes of a machine's output that this deals with.
 #[derive(Debug)]
 struct Job {
     text: Vec<u8>,
@@ -55,9 +55,9 @@ impl Printer {
         Ok(Self(jobs))
     }
 
-    /// Writes this, and then gives back this many bytes to a machine.
+    /// Writes something, and then gives these bytes back to a machine.
     pub fn print(&self, text: Vec<u8>, machine: usize, bytes: usize) {
-        // The thread ends after this only.
+        // The thread ends only after this.
         let _ = self.0.send(Job { text, machine, bytes });
     }
 
@@ -85,10 +85,10 @@ fn run(
     }
 }
 
-/// Writes all, also where somebody else has made the file non-blocking.
+/// Writes everything, even if somebody else has made the file non-blocking.
 ///
 /// # Errors
-/// If that cannot be.
+/// If that is not possible.
 pub fn write(output: &mut dyn Write, mut text: &[u8]) -> io::Result<()> {
     while !text.is_empty() {
         match output.write(text) {

@@ -11,7 +11,7 @@ impl Table {
         Self(vec![titles.iter().map(|title| (*title).to_owned()).collect()])
     }
 
-    /// Adds a row. What machines said of themselves could drive a terminal; here it cannot.
+    /// Adds a row. What machines report about themselves could control a terminal; here it cannot.
     pub fn add(&mut self, row: Vec<String>) {
         let clean = |cell: String| cell.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         self.0.push(row.into_iter().map(clean).collect());

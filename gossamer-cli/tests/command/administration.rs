@@ -1,4 +1,4 @@
-//! What is done around launches: the key, the configuration, limits, and the commands that ask daemons.
+//! Everything around launches: the key, the configuration, limits, and the commands that ask daemons.
 
 use crate::common::rack::Rack;
 use crate::common::{eventually, finish, gossamer, read_numbers, start};
@@ -11,7 +11,7 @@ fn an_application_can_be_listed_read_and_killed_by_others() {
     let rack = Rack::new("others", 2);
     let mut started = start(&mut rack.launch(3, "echo word $GOSSAMER_NODE; exec sleep 1000"));
     let application = rack.application();
-    // A line of each node.
+    // A line from each node.
     let mut seen = [0; 48];
     started.child().stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
     rack.ask("ps", &[]).ended_with(0).was_quiet();

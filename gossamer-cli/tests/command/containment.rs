@@ -1,4 +1,5 @@
-//! What is left of an application after one of its processes was killed: nothing, however its nodes' children hide.
+//! What is left of an application after one of its processes was killed: nothing, however the children of its nodes
+//! hide.
 
 use crate::common::rack::Rack;
 use crate::common::{Started, eventually, finish, is_alive, local, read_numbers, signal, skipped, start};
@@ -7,7 +8,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A node with children of all kinds: in its group, in sessions of their own, forked twice, and both. It prints its process.
+/// A node with children of all kinds: in its group, in sessions of their own, forked twice, and both. It prints its
+/// process number.
 const FAMILY: &str = "
     sleep 1000 &
     (sleep 1000 &)
@@ -17,10 +19,10 @@ const FAMILY: &str = "
     sleep 0.2
     echo $$
     wait";
-/// How many processes such a node is.
+/// How many processes such a node has.
 const MEMBERS: usize = 10;
 
-/// An environment variable by which all processes of one test are known.
+/// An environment variable by which all processes of a test are recognised.
 struct Mark(String);
 
 impl Mark {
@@ -33,7 +35,7 @@ impl Mark {
         command.env("CONTAINMENT_MARK", &self.0)
     }
 
-    /// The processes that have it, but for zombies.
+    /// The processes that have it, without zombies.
     fn processes(&self) -> BTreeSet<u32> {
         let variable = format!("CONTAINMENT_MARK={}", self.0).into_bytes();
         let marked = |pid: &u32| {
@@ -48,7 +50,7 @@ impl Mark {
     #[track_caller]
     fn nothing_is_left(&self) {
         eventually(&format!("nothing is left of {:?}", commands(&self.processes())), || {
-            // Several looks, since one may miss a process that has just been forked.
+            // It looks several times, since one look may miss a process that was just forked.
             (0..5).all(|_| self.processes().is_empty())
         });
     }
@@ -65,7 +67,7 @@ fn commands(processes: &BTreeSet<u32>) -> Vec<String> {
     processes.iter().map(|pid| format!("{pid} {}", String::from_utf8_lossy(&command(pid)))).collect()
 }
 
-/// None if it is gone.
+/// None, if it is gone.
 fn parent(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
@@ -77,7 +79,7 @@ fn cgroup_of(pid: u32) -> Option<String> {
     groups.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned)
 }
 
-/// Who is killed.
+/// Which process is killed.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     Owner,
@@ -87,7 +89,7 @@ enum Victim {
 
 const VICTIMS: [Victim; 3] = [Victim::Owner, Victim::Node, Victim::Guardian];
 
-/// Kills one process of an application whose nodes' numbers were printed; `owner` is launcher or daemon.
+/// Kills one process of an application whose nodes have printed their numbers; `owner` is launcher or daemon.
 fn kill(victim: Victim, owner: u32, nodes: &[u32]) {
     let node = *nodes.last().unwrap();
     let pid = match victim {
@@ -196,7 +198,7 @@ fn nothing_is_left_of_a_node_that_ends_well() {
 #[test]
 fn children_that_a_node_does_not_wait_for_are_no_zombies() {
     let mark = Mark::new();
-    // The process that is forked twice is its guardian's at its end.
+    // When the process that was forked twice ends, it is the guardian's child.
     let mut started = start(mark.on(&mut local(1, "(sh -c 'echo $$' &); echo $$; sleep 1000")));
     let numbers = read_numbers(started.child(), 2);
     eventually("the orphan is reaped", || {
@@ -209,7 +211,8 @@ fn children_that_a_node_does_not_wait_for_are_no_zombies() {
 #[test]
 fn a_node_that_forks_without_end_is_ended() {
     let mark = Mark::new();
-    // Each of these processes lives for a moment, and leaves the next one in a session of its own: for half a minute, if nobody ends them.
+    // Each of these processes lives for a moment, and leaves the next one in a session of its own; this goes on for
+    // half a minute, if nobody ends them.
     let script = "echo $$; hop() { setsid sh -c \"$HOP\" & }
         export n=0 HOP='n=$((n + 1)); [ $n -gt 20000 ] || setsid sh -c \"$HOP\" & exit'
         hop; hop; hop; sleep 1000";

@@ -1,4 +1,4 @@
-//! Bytes from outside, as they must not be: every decoder refuses them, and none panics or takes much memory.
+//! Invalid bytes from outside: every decoder refuses them, and none panics or takes much memory.
 use gossamer::rack::rdma::{CheckParameters, MachineReport, RdmaSettings};
 use gossamer_cli::node::ending::{self, MOST_WORDS};
 use gossamer_cli::node::message::{Command, Event};
@@ -25,7 +25,7 @@ fn connection() -> (Sealer, Frames) {
     (one.finish().unwrap().0, two.finish().unwrap().1)
 }
 
-/// What arrives of these bytes: the messages before the first error, and whether there was one.
+/// What these bytes are decoded to: the messages before the first error, and whether there was one.
 fn received(frames: &mut Frames, bytes: &[u8]) -> (Vec<Vec<u8>>, bool) {
     frames.received().extend_from_slice(bytes);
     let mut messages = Vec::new();
@@ -38,7 +38,7 @@ fn received(frames: &mut Frames, bytes: &[u8]) -> (Vec<Vec<u8>>, bool) {
     }
 }
 
-/// Numbers that look random and are the same each time.
+/// Numbers that look random, and are the same each time.
 struct Numbers(u64);
 
 impl Numbers {
@@ -143,7 +143,7 @@ fn messages_with_errors_in_any_place_do_no_harm() {
                 let place = numbers.next() % damaged.len();
                 damaged[place] = numbers.next() as u8;
             }
-            // Whatever is understood can be said again.
+            // Whatever decodes can be encoded again.
             if let Ok(request) = decode::<Request>(&damaged) {
                 assert_eq!(decode::<Request>(&encode(&request).unwrap()).unwrap(), request);
             }
@@ -192,7 +192,7 @@ fn frames_that_are_damaged_forged_repeated_lost_or_swapped_end_the_connection() 
     let (one, two) = (good(&mut sealer), good(&mut sealer));
     assert_eq!(received(&mut frames, &[two, one].concat()), (vec![], true));
 
-    // Of another connection with the same key.
+    // From another connection with the same key.
     let (mut other, _) = connection();
     let (_, mut frames) = connection();
     assert_eq!(received(&mut frames, &good(&mut other)), (vec![], true));
@@ -253,7 +253,7 @@ fn random_bytes_do_no_harm_anywhere() {
         let bytes = numbers.bytes(length);
         assert!(Key::parse(&bytes).is_none());
         assert!(ending::words(&bytes).is_none_or(|words| !words.contains('\n')));
-        // A control character may take eight.
+        // A control character may take eight bytes.
         assert!(ending::words(&bytes.repeat(100)).is_none_or(|words| words.len() <= 8 * MOST_WORDS));
         let _ = Rack::parse(&String::from_utf8_lossy(&bytes), "rack.toml");
         let _ = (decode::<Request>(&bytes), decode::<Reply>(&bytes), decode::<Hello>(&bytes));
@@ -276,7 +276,7 @@ fn reports_of_rdma_that_are_none_are_refused() {
         assert!(MachineReport::from_bytes(&bytes[..length]).is_err());
         let mut wrong = bytes.clone();
         wrong[length] ^= numbers.next() as u8;
-        // It may be another report.
+        // It may be another valid report.
         let _ = MachineReport::from_bytes(&wrong);
         let _ = CheckParameters::from_bytes(&numbers.bytes(length));
     }

@@ -1,4 +1,4 @@
-//! `gossamer doctor`, on the machine of the test, and of racks.
+//! `gossamer doctor`, on the machine of the test and on racks.
 
 use crate::common::network::Network;
 use crate::common::rack::{Daemon, Rack};
@@ -32,7 +32,7 @@ fn a_limit_that_is_too_low_is_told_with_the_line_that_raises_it() {
     assert!(told.out.contains("mend: "), "{told:?}");
 }
 
-/// What it has found, and that it has ended by the worst of that.
+/// What it found; checks that its exit status fits the worst finding.
 fn found(told: &Finished) -> Vec<Value> {
     let json: Value = serde_json::from_str(&told.out).unwrap_or_else(|error| panic!("{error}: {told:?}"));
     let findings = json["findings"].as_array().unwrap().clone();
@@ -42,7 +42,7 @@ fn found(told: &Finished) -> Vec<Value> {
     findings
 }
 
-/// Those about what begins so.
+/// The findings whose subject begins like this.
 fn about<'a>(findings: &'a [Value], subject: &str) -> Vec<&'a Value> {
     findings.iter().filter(|finding| finding["subject"].as_str().unwrap().starts_with(subject)).collect()
 }
@@ -71,7 +71,7 @@ fn all_machines_of_a_rack_are_examined_and_what_is_alike_is_told_once() {
         let [told] = about(&findings, subject)[..] else { panic!("{findings:#?}") };
         assert_eq!((&told["found"], &told["machines"]), (&json!(how), &json!(["a", "b"])));
     }
-    // They have one clock; a machine that is busy makes the error larger, not the difference.
+    // They share a clock. On a busy machine the error grows, not the difference.
     let [clocks] = about(&findings, "clocks of")[..] else { panic!("{findings:#?}") };
     assert_eq!(clocks["severity"], "ok", "{clocks}");
 
@@ -119,7 +119,7 @@ fn a_way_that_is_closed_between_two_other_machines_is_found_by_trying_it() {
         let is_of = |way: &&&Value| way["machines"].as_array().unwrap().contains(&json!(machine));
         ways.iter().find(is_of).unwrap_or_else(|| panic!("{machine}: {ways:#?}"))
     };
-    // What b has to send to c goes nowhere, answers included.
+    // What b sends to c goes nowhere, answers included.
     assert!(of("b")["found"].as_str().unwrap().starts_with("closed to c: "), "{ways:#?}");
     assert!(of("c")["found"].as_str().unwrap().starts_with("closed to b: "), "{ways:#?}");
     assert_eq!(of("a")["found"], "open to all 2", "{ways:#?}");

@@ -1,4 +1,4 @@
-//! The launcher's decisions, under a clock of the tests.
+//! The launcher's decisions, with a clock that the tests set.
 
 use gossamer_cli::launcher::fate::{FAREWELL, Fate, GRACE, LEFT};
 use gossamer_cli::node::ending::{End, How, RELEASED};
@@ -96,7 +96,8 @@ fn a_lost_peer_that_nothing_explains_is_reported_itself() {
 fn what_nodes_say_of_lost_peers_is_kept_unless_a_failure_explains_more() {
     let mut scene = Scene::of(4);
     let words = |text: &str| End { how: How::Exited(75), words: Some(text.to_owned()) };
-    // Node 2 saw the silence, and its end was seen by node 0; but word of that came first, and of node 1 first of all.
+    // Node 2 noticed the silence, and node 0 noticed the end of node 2; but word of that arrived first, and word of
+    // node 1 before all.
     scene.ended(1, How::Exited(75));
     scene.fate.ended(scene.now, 0, words("node 2 has ended"));
     scene.fate.ended(scene.now, 2, words("node 3 is silent"));

@@ -1,10 +1,10 @@
-//! Who is at fault: all cases in one table, in every order in which ends may be heard.
+//! Which node is at fault: all cases in one table, in every order in which ends may become known.
 
 use gossamer_cli::launcher::fault::Fault::{self, Failed, Lost, LostEachOther};
 use gossamer_cli::launcher::fault::fault;
 use gossamer_cli::node::ending::{End, How};
 
-/// A node's end, and what it says.
+/// The end of a node, and its report.
 type Heard = (usize, How, &'static str);
 
 const KILLED: How = How::Killed { signal: 9, core: false };
@@ -21,7 +21,7 @@ fn lost(node: usize, by: &[usize]) -> Fault {
     Lost { node, by: by.to_vec() }
 }
 
-/// What is heard in any order, and who is at fault.
+/// What becomes known, in any order, and who is at fault.
 fn cases() -> Vec<(&'static str, Vec<Heard>, Fault)> {
     let machine = || How::Lost("nothing was heard of its daemon for 10 s".into());
     vec![

@@ -1,4 +1,5 @@
-//! Racks that are frozen as a whole, as by a lid or a pause of a virtual machine, and go on; and in part, which ends them.
+//! Racks that are frozen as a whole, as by a laptop's lid or a pause of a virtual machine, and go on; and racks that
+//! are frozen in part, which ends them.
 
 use crate::common::rack::Rack;
 use crate::common::{Finished, Started, eventually, gossamer, is_alive, read_numbers, skipped, start};
@@ -8,15 +9,15 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// After so much silence a node is lost.
+/// After this much silence a node is lost.
 const LIMIT: Duration = Duration::from_secs(4);
 const FREEZE: Duration = Duration::from_secs(8);
-/// Of daemons, for which no limit can be set.
+/// The same for daemons, which have no setting for it.
 const LONG_FREEZE: Duration = Duration::from_secs(13);
 const NODES: usize = 4;
 
-/// A program of the library that goes on until it is ended, over `fabric`; and its nodes' processes, in the order of their numbers.
-/// `wrapped` has what starts it before it.
+/// A program of the library that runs until it is ended, over `fabric`, and the processes of its nodes, in the order of
+/// their numbers. `wrapped` is the command that starts it.
 fn sleeping(fabric: &str, wrapped: impl FnOnce(Command) -> Command) -> Option<(Started, Vec<u32>)> {
     let program = Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name("rack_program");
     if !program.exists() {
@@ -42,7 +43,7 @@ fn sleeping(fabric: &str, wrapped: impl FnOnce(Command) -> Command) -> Option<(S
     Some((started, (0..NODES).map(process).collect()))
 }
 
-/// All at once, as far as that can be.
+/// All at once, as far as possible.
 fn signal_all(processes: &[u32], name: &str) {
     let list = processes.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
     let sent = Command::new("/bin/sh").args(["-c", &format!("kill -{name} {list}")]).status().unwrap();
@@ -71,7 +72,7 @@ fn a_rack_whose_processes_are_all_stopped_goes_on_when_they_are() {
     }
 }
 
-/// A control group of the second version, in which processes can be frozen.
+/// A control group of version 2, in which processes can be frozen.
 struct Freezer(PathBuf);
 
 impl Freezer {
@@ -145,7 +146,7 @@ fn daemons_and_a_launcher_that_are_frozen_together_go_on() {
 #[track_caller]
 fn blames(finished: &Finished, status: i32, nodes: &[usize]) {
     finished.ended_with(status);
-    // What nodes themselves have written comes before it.
+    // What the nodes themselves have written comes before it.
     let report = finished.err.lines().find(|line| line.starts_with("gossamer: ")).unwrap_or_default();
     let is_blamed = |node: &usize| report.starts_with(&format!("gossamer: node {node} (pid "));
     assert!(nodes.iter().any(is_blamed), "{finished:?}");

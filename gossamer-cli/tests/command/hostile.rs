@@ -14,7 +14,7 @@ fn connect(rack: &Rack) -> TcpStream {
     stream
 }
 
-/// Waits until the daemon has closed the connection, and gives what it said before.
+/// Waits until the daemon has closed the connection, and returns what it said before.
 fn closed(mut stream: TcpStream) -> Vec<u8> {
     let mut said = Vec::new();
     match stream.read_to_end(&mut said) {
@@ -34,7 +34,7 @@ fn resident_kibibytes(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Does harm while an application runs, which must end well and say everything.
+/// Does harm while an application runs, which must end well and print everything.
 fn while_an_application_runs(rack: &Rack, harm: impl FnOnce()) {
     let script = "while read line; do echo $line; done; echo end";
     let mut started = start(rack.launch(1, script).stdin(Stdio::piped()));
@@ -44,7 +44,7 @@ fn while_an_application_runs(rack: &Rack, harm: impl FnOnce()) {
         let mut written = 0;
         while stopped.recv_timeout(Duration::from_millis(10)) == Err(RecvTimeoutError::Timeout) {
             if writeln!(input, "{written}").is_err() {
-                // It has ended; what it said is looked at below.
+                // It has ended; its output is checked below.
                 break;
             }
             written += 1;
@@ -67,7 +67,7 @@ fn garbage_is_answered_by_silence() {
             [&b"GET / HTTP/1.1\r\nHost: a\r\n\r\n and more than 48 bytes"[..], &[0; 48], &[0xff; 100_000]]
         {
             let mut stream = connect(&rack);
-            // The daemon may close it before all was written.
+            // The daemon may close it before everything was written.
             let _ = stream.write_all(garbage);
             assert_eq!(closed(stream), b"");
         }
@@ -126,8 +126,8 @@ fn thousands_of_connections_keep_nobody_out() {
     assert!(rack.daemons[0].log().matches("refused").count() < 10, "{}", rack.daemons[0].log());
 }
 
-/// Passes on a connection from a port of its own, behind some that are `closed`, and gives what the client said; `change` sees each
-/// piece of it.
+/// Passes on a connection from a port of its own, after `closed` others that it closes; returns what the client said.
+/// `change` sees each piece of it.
 fn proxy(
     rack: &Rack,
     closed: usize,
@@ -141,7 +141,7 @@ fn proxy(
         let (client, _) = listener.accept().unwrap();
         let (mut from_daemon, mut to_client) = (daemon.try_clone().unwrap(), client.try_clone().unwrap());
         std::thread::spawn(move || {
-            // Either side may be gone first.
+            // Either side may disconnect first.
             let _ = std::io::copy(&mut from_daemon, &mut to_client);
             let _ = to_client.shutdown(Shutdown::Both);
         });
@@ -182,7 +182,7 @@ fn a_recorded_launch_cannot_be_sent_again() {
         for _ in 0..3 {
             let mut stream = connect(&rack);
             let _ = stream.write_all(&recorded);
-            // The handshake is answered, which tells nothing without the key.
+            // The handshake gets an answer, which tells nothing without the key.
             assert!(closed(stream).len() <= 48);
         }
     });
@@ -242,7 +242,7 @@ fn an_application_cannot_be_ended_by_one_that_crashes() {
             };
             finish(&mut rack.launch(2, &format!("kill -{signal} $$"))).ended_with(status);
         }
-        // All processes of its own group, and whatever else it may kill.
+        // It kills all processes of its own group, and whatever else it may.
         let mut started = start(&mut rack.launch(2, "echo $$; kill -KILL 0; sleep 1000"));
         read_numbers(started.child(), 2);
         started.finish().ended_with(137);

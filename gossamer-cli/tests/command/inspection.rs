@@ -1,4 +1,5 @@
-//! What daemons tell of the nodes that they have started: what these do, for `stacks` and `top`, and what they count.
+//! What daemons report about the nodes that they have started: what these do, for `stacks` and `top`, and their
+//! metrics.
 
 use crate::common::programs::rack_program;
 use crate::common::rack::{Daemon, Rack, port};
@@ -11,14 +12,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
-/// The program for tests does this on this many nodes of the rack.
+/// The program for tests, on this many nodes of the rack; the argument says what it does.
 fn run(rack: &Rack, nodes: &str, what: &str) -> Option<Started> {
     let program = rack_program()?;
     let arguments = ["-n", nodes, "--threads", "1", "--fabric", "tcp", "--", &program, what];
     Some(start(&mut rack.command(0, "run", &arguments)))
 }
 
-/// What a command says, once it says all of this.
+/// The output of a command, once it contains all of this.
 fn until_it_says(rack: &Rack, command: &str, arguments: &[&str], texts: &[&str]) -> Finished {
     let mut said = rack.ask(command, arguments);
     eventually("it says it", || {
@@ -171,7 +172,7 @@ fn one_page_of_the_daemon_has_what_all_of_its_nodes_count_and_which_of_them_do_n
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(page.ends_with("# EOF\n") && page.matches("# TYPE gossamer_node_up").count() == 1, "{page}");
-    // Whoever says nothing holds up nobody.
+    // A client that says nothing holds up nobody.
     let _silent: Vec<TcpStream> =
         (0..100).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     signal(stopped, "STOP");
@@ -181,10 +182,10 @@ fn one_page_of_the_daemon_has_what_all_of_its_nodes_count_and_which_of_them_do_n
     assert!(page.contains(&uptime(0)) && !page.contains(&uptime(1)), "{page}");
     assert!(get(port, "/").starts_with("HTTP/1.1 404"));
 
-    // A process that listens where another one should is not asked.
+    // A process that listens in place of another one is not asked.
     let mut other = start(&mut rack.launch(1, "echo $$; exec sleep 1000"));
     let process = crate::common::read_numbers(other.child(), 1)[0];
-    // For a moment the shell that becomes `sleep` has no variables.
+    // For a moment, the shell that becomes `sleep` has no variables.
     let mut folder = None;
     eventually("it has its variables", || {
         folder = variable(process, "GOSSAMER_METRICS");

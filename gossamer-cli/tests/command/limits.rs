@@ -1,4 +1,4 @@
-//! What nodes may use of their machine, and what is said of those that needed more memory than there was.
+//! What nodes may use of their machine, and the report about nodes that needed more memory than there was.
 
 use crate::common::rack::Rack;
 use crate::common::{Finished, finish, gossamer, local, skipped, start};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Prints a file of the cgroup of the node.
+/// Prints a file of the node's cgroup.
 const READ: &str = "
     at=$(sed -n 's/^[^ ]* [^ ]* [^ ]* [^ ]* \\([^ ]*\\) .* - cgroup2 .*/\\1/p' /proc/self/mountinfo | head -n 1)
     read_file() { cat \"$at$(sed -n 's/^0:://p' /proc/self/cgroup)/$1\"; }
@@ -21,7 +21,7 @@ fn limited(nodes: u32, options: &[&str], script: &str) -> Command {
     command
 }
 
-/// Whether limits can be kept here; if not, that is said.
+/// Whether limits can be kept here; if not, says so.
 fn can_limit() -> bool {
     let tried = finish(&mut limited(1, &["--mem", "64M", "--cpus", "1"], "true"));
     if tried.status == Some(0) {
@@ -83,7 +83,7 @@ fn each_node_is_limited_wherever_it_runs() {
         finish(command.args(options).args(["--", "/bin/sh", "-c", &script]))
     };
     has_limits(&run());
-    // Nodes without limits, which run meanwhile, are in no way of those with.
+    // Nodes without limits that run meanwhile do not disturb those with limits.
     let mut without = start(&mut rack.launch(2, "read line"));
     has_limits(&run());
     without.child().kill().unwrap();
@@ -105,11 +105,11 @@ fn a_node_that_needs_more_memory_is_killed_as_a_whole_and_that_is_said() {
     rack.daemons[0].says("node 1 was killed by SIGKILL, by the kernel, for want of memory");
 }
 
-/// A cgroup whose processes have little memory, until it is dropped.
+/// A cgroup whose processes have little memory, until this is dropped.
 struct Outer(PathBuf);
 
 impl Outer {
-    /// Of the version that there is; none where that may not be.
+    /// Of the version that the machine has; none, if that is not permitted.
     fn new(limit: &str) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -136,7 +136,7 @@ impl Outer {
     }
 }
 
-/// The command, by a shell in a cgroup.
+/// The command, started by a shell in a cgroup.
 fn in_cgroup(at: &Path, script: &str, command: &Command) -> Command {
     let mut all = Command::new("/bin/sh");
     let script = format!("echo $$ >\"{}/cgroup.procs\" && {script}", at.display());

@@ -179,7 +179,7 @@ fn without_prefix_output_is_passed_on_byte_by_byte() {
 #[test]
 fn a_slow_reader_gets_all_output() {
     let mut started = start(&mut local(2, "head -c 1000000 /dev/zero | tr '\\0' '\\n'"));
-    // The nodes end long before this is read, except for what waits in their pipes.
+    // The nodes end long before this is read, except for what still waits in their pipes.
     std::thread::sleep(std::time::Duration::from_secs(3));
     let mut out = started.child().stdout.take().unwrap();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Which machine each node of a rack is on, as the command line says.
+//! Which machine each node of a rack is on, according to the command line.
 
 use crate::common::rack::Rack;
 use crate::common::{Finished, finish, gossamer};

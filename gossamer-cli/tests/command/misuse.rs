@@ -1,4 +1,4 @@
-//! Peers that know the key, but not the protocol: launchers against a daemon, and daemons against a launcher.
+//! Peers that know the key but not the protocol: launchers against a daemon, and daemons against a launcher.
 
 use crate::common::rack::Rack;
 use crate::common::{WATCHDOG, finish};
@@ -30,7 +30,7 @@ impl Client {
         Self(reader, writer)
     }
 
-    /// A client that has said hello.
+    /// A client that has introduced itself.
     async fn greeted(rack: &Rack) -> Self {
         let mut client = Self::connect(rack).await;
         client.1.send(&encode(&Hello::own()).unwrap()).await.unwrap();
@@ -44,7 +44,7 @@ impl Client {
         let _ = self.1.send(&encode(request).unwrap()).await;
     }
 
-    /// What comes, without beats, until the connection is closed.
+    /// The messages that come, without heartbeats, until the connection is closed.
     async fn rest(mut self) -> Vec<Reply> {
         let mut replies = Vec::new();
         while let Ok(Some(message)) = self.0.receive().await {
@@ -81,7 +81,7 @@ fn launch(content: &[u8]) -> Launch {
     }
 }
 
-/// A launcher that says these things; what the daemon answers.
+/// A launcher that says these things; returns what the daemon answers.
 async fn launched(rack: &Rack, launch: Launch, requests: &[Request]) -> Vec<Reply> {
     let mut client = Client::greeted(rack).await;
     client.say(&Request::Launch(Box::new(launch))).await;
@@ -117,7 +117,7 @@ fn launches_that_make_no_sense_start_nothing() {
                 "has changed while it was shipped",
             ),
             (launch(SCRIPT), vec![Request::Binary(vec![0; 1000])], "more than the"),
-            // Now it is stored.
+            // By now it is stored.
             (launch(SCRIPT), vec![binary(), binary()], "does not keep to the protocol"),
         ];
         for (launch, requests, why) in table {
@@ -212,7 +212,7 @@ async fn wrong_daemon(listener: TcpListener, key: &Path, hello: Hello, replies: 
     }
 }
 
-/// What `gossamer run` says of such a daemon.
+/// What `gossamer run` says about such a daemon.
 fn against(name: &str, hello: Hello, replies: Vec<Reply>) -> crate::common::Finished {
     let rack = Rack::without_daemons(name, 1);
     let (port, key) = (rack.machines[0].1, rack.scratch.path("key"));
@@ -272,7 +272,7 @@ fn a_daemon_keeps_nothing_of_applications_that_have_ended() {
         (count(0), count(1))
     };
     finish(&mut rack.launch(4, "true")).ended_with(0);
-    // The daemons may still be closing some of the first launch: forty more leave no more than that.
+    // The daemons may still be closing connections of the first launch: forty further launches leave no more than that.
     let before = files();
     for _ in 0..40 {
         finish(&mut rack.launch(4, "echo text")).ended_with(0);

@@ -1,5 +1,5 @@
-//! A rack whose machines are network namespaces, joined by a switch: what happens when machines, daemons, nodes and links
-//! between them fail. Needs root and `ip`.
+//! A rack whose machines are network namespaces, joined by a switch: what happens when machines, daemons, nodes, or
+//! links between them fail. Needs root and `ip`.
 
 use crate::common::network::{Network, all_end};
 use crate::common::{eventually, finish, gossamer, simulate, write_script};
@@ -7,8 +7,8 @@ use crate::common::{eventually, finish, gossamer, simulate, write_script};
 #[test]
 fn nodes_on_different_machines_reach_each_other() {
     let Some(network) = Network::new("reach") else { return };
-    // Each has a listening socket before any of them runs, so that nobody has to wait or to try again.
-    // Nor does anybody leave before all are done.
+    // Each has a listening socket before any of them runs, so that nobody has to wait or to try again. And nobody
+    // leaves before all are done.
     let script = "
         hostname=$(ip -4 -o addr show eth0 | grep -o '10.77.0.[0-9]')
         for address in ${GOSSAMER_NODES//,/ }; do exec 3<>/dev/tcp/${address/:/\\/} || exit 1; done
@@ -89,7 +89,7 @@ fn a_machine_that_is_heard_but_hears_nothing_is_lost_on_both_sides() {
 fn a_launcher_that_is_cut_off_loses_its_application() {
     let Some(network) = Network::new("cut-off") else { return };
     let (mut started, nodes) = network.lasting();
-    // Nothing more is said to the launcher, not even that the connection is gone.
+    // Nothing more reaches the launcher, not even the end of the connection.
     started.signal("STOP");
     all_end(&nodes);
     started.signal("CONT");
@@ -121,7 +121,7 @@ fn all_machines_run_the_same_program_whatever_they_had_before() {
         assert_eq!(finished.ended_with(0).lines(), lines);
     };
     run("a", "one");
-    // On `c` the program has another content under its name and hash.
+    // On `c`, the file named after the program's hash has other content.
     for file in std::fs::read_dir(network.scratch.path("cache-c")).unwrap() {
         write_script(&file.unwrap().path(), "#!/bin/sh\necho wrong\n");
     }
@@ -149,7 +149,7 @@ fn what_joins_machines_by_their_addresses_is_shown_and_whether_they_are_reached_
     let all: serde_json::Value = serde_json::from_str(&json.ended_with(0).out).unwrap();
     assert_eq!(all[0]["joined"][0]["ports"][0]["mtu"], 2048);
     assert_eq!((&all[1]["joined"][1]["with"], &all[1]["joined"][1]["fabric"]), (&"c".into(), &"tcp".into()));
-    // Simulated devices of different namespaces hear nothing of each other.
+    // Simulated devices in different namespaces do not reach each other.
     finish(simulate(&mut network.command("a", "check-rdma", &["--with", "b"]), Some(&a)))
         .ended_with(1)
         .said(&format!("RDMA between this machine and b does not work, by {ports}"))

@@ -77,7 +77,7 @@ fn a_full_disk_is_told_once_and_holds_up_no_node() {
     finished.ended_with(74).said("cannot be written: No space left on device");
     assert_eq!(finished.err.lines().count(), 1, "{finished:?}");
     assert!(scratch.path("done.0").exists(), "node 0 went on");
-    // A node's own failure counts more.
+    // The failure of a node itself counts more.
     to_files(&scratch.0, 1, "log.%n", &[], "echo word; sleep 0.2; exit 5")
         .ended_with(5)
         .said("No space left");
@@ -93,7 +93,7 @@ fn files_that_cannot_be_made_are_told_before_anything_is_started() {
     to_files(&scratch.0, 1, "log.%t", &[], "true").ended_with(2).said("%n, %h, %a, %s or %%");
 }
 
-/// The rest of a line that begins with a time.
+/// The rest of a line after the time that it begins with.
 fn after_time(line: &str) -> &str {
     let (time, rest) = line.split_once(' ').unwrap();
     humantime::parse_rfc3339(time).unwrap();

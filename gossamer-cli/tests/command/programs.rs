@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A program, if it is built.
+/// A program, if it was built.
 fn program(name: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name(name);
     if !path.exists() {
@@ -16,13 +16,13 @@ fn program(name: &str) -> Option<String> {
     Some(path.to_str().unwrap().to_owned())
 }
 
-/// Launched on `a`.
+/// Launches it on `a`.
 fn run(network: &Network, nodes: &str, options: &[&str], program: &[&str]) -> Command {
     let all = [options, &["-n", nodes, "--threads", "2", "--no-prefix", "--"], program].concat();
     network.command("a", "run", &all)
 }
 
-/// Counts the words of some files in all ways that there are on machines: as one thread does.
+/// Counts the words of some files in all ways that machines offer, and compares the counts with those of one thread.
 fn word_count_counts_as_on_one_thread(network: &Network) {
     let Some(program) = program("word_count") else { return };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -33,7 +33,7 @@ fn word_count_counts_as_on_one_thread(network: &Network) {
     alone.env("GOSSAMER_THREADS", "1").stdout(Stdio::piped()).stderr(Stdio::piped());
     let alone = count(&mut alone);
     assert!(alone.lines().count() > 1000);
-    // With four nodes, two of them share memory.
+    // Of four nodes, two share memory.
     for nodes in ["3", "4"] {
         assert_eq!(count(&mut run(network, nodes, &[], &[&program])), alone, "{nodes} nodes");
     }
@@ -101,7 +101,7 @@ fn real_programs_do_the_same_over_a_slow_link_that_tears_what_is_written() {
     word_count_counts_as_on_one_thread(&network);
 }
 
-/// A program that goes on until it is ended, with three nodes, which notice a silence of 3 s; and their processes.
+/// A program that runs until it is ended, on three nodes that notice a silence of 3 s; and their processes.
 fn lasting(network: &Network) -> Option<(Started, Vec<u32>)> {
     let mut command = run(network, "3", &[], &[&program("rack_program")?, "sleep"]);
     let mut started = start(command.env("GOSSAMER_SILENCE_SECONDS", "3"));
@@ -112,7 +112,7 @@ fn lasting(network: &Network) -> Option<(Started, Vec<u32>)> {
     }
     let list = finish(&mut network.command("a", "ps", &["--json"]));
     let list: serde_json::Value = serde_json::from_str(&list.ended_with(0).out).unwrap();
-    // A daemon may not have heard yet that its node of the last application is not wanted any more.
+    // A daemon may not have heard yet that its node of the last application is no longer wanted.
     let nodes = |application: &serde_json::Value| -> Vec<u32> {
         let nodes = application["nodes"].as_array().unwrap();
         nodes.iter().map(|node| node["pid"].as_u64().unwrap() as u32).collect()

@@ -23,7 +23,7 @@ fn nodes_are_dealt_out_in_turn_and_know_each_others_ports() {
 #[test]
 fn the_listening_socket_is_inherited() {
     let rack = Rack::new("listening", 2);
-    // The inode of the inherited socket is that of the listening socket of the node's own address.
+    // The inode of the inherited socket is that of the socket that listens at the node's own address.
     let script = "
         inode=$(readlink /proc/self/fd/$GOSSAMER_LISTEN_FD | tr -dc 0-9)
         port=$(echo $GOSSAMER_NODES | cut -d, -f$((GOSSAMER_NODE + 1)) | cut -d: -f2)
@@ -281,7 +281,7 @@ fn a_daemon_of_root_starts_nodes_as_the_user_of_the_configuration() {
     let rack = Rack::without_daemons("user", 1);
     std::fs::set_permissions(&rack.scratch.0, std::fs::Permissions::from_mode(0o755)).unwrap();
     rack.configure(0, "user = \"nobody\"\n");
-    // A list of groups of its own, in which the user has one more.
+    // A list of groups for this test, in which the user is in one more group.
     let groups = rack.scratch.path("group");
     let more = "gossamer-test:x:64999:nobody\n";
     std::fs::write(&groups, std::fs::read_to_string("/etc/group").unwrap() + more).unwrap();

@@ -22,7 +22,7 @@ fn rack(name: &str, devices: &[Option<&str>]) -> Rack {
     rack
 }
 
-/// `gossamer check-rdma --with b`, asked on `a`.
+/// `gossamer check-rdma --with b`, run on `a`.
 fn with_b(rack: &Rack, options: &[&str]) -> Command {
     let mut command = rack.command(0, "check-rdma", &["--with", "b"]);
     simulate(command.args(options), None);
@@ -160,7 +160,7 @@ fn one_check_runs_at_a_time_and_a_client_that_goes_away_leaves_room_for_the_next
         let second = finish(&mut with_b(&rack, &[]));
         let is_turned_away = second.status == Some(3) && second.err.contains("somebody else checks RDMA");
         if !is_turned_away {
-            // The first one had not begun, or had ended.
+            // The first one had not begun yet, or had ended already.
             first = start(&mut with_b(&rack, &[]));
         }
         is_turned_away
@@ -188,7 +188,7 @@ fn status_says_what_rdma_the_machines_have_and_what_joins_them() {
     let rack = rack("rdma-status", &[None, Some("none")]);
     let table = finish(simulate(&mut rack.command(0, "status", &[]), None));
     assert!(table.ended_with(0).out.contains("sim0:1 (192.0.2.1, fe80::1)"), "{table:?}");
-    // They are daemons of one machine, in truth.
+    // In truth they are daemons of one machine.
     assert!(table.out.contains("a and b   shm     they are one machine"), "{table:?}");
     let mut command = rack.command(0, "status", &["--json"]);
     let all = json(finish(&mut command).ended_with(0));

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The events of a log of JSON lines that have this name.
+/// The events with this name, from a log of JSON lines.
 fn events(daemon: &Daemon, name: &str) -> Vec<Value> {
     let log = daemon.log();
     let events =
@@ -74,7 +74,7 @@ fn a_daemon_of_systemd_writes_fields_into_the_journal() {
     std::fs::create_dir(&at).unwrap();
     let journal = UnixDatagram::bind(at.join("socket")).unwrap();
     journal.set_read_timeout(Some(WATCHDOG)).unwrap();
-    // Standard error is named as systemd does.
+    // Standard error has the name that systemd gives it.
     let script = "mount -t tmpfs none /run && mkdir -p /run/systemd/journal && mount --bind \"$0\" /run/systemd/journal &&
         JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec \"$@\"";
     let daemon = rack.command(0, "daemon", &[]);
@@ -114,11 +114,11 @@ fn a_journal_that_is_asked_for_and_is_not_there_is_a_mistake() {
     rack.ask("daemon", &["--log", "journal"]).ended_with(2).said("--log journal");
 }
 
-/// What listens in place of systemd.
+/// Listens in place of systemd.
 struct Manager(UnixDatagram);
 
 impl Manager {
-    /// Waits for so long at most.
+    /// Waits at most this long.
     fn receive(&self, patience: Duration) -> std::io::Result<String> {
         let mut buffer = [0; 4096];
         self.0.set_read_timeout(Some(patience))?;
@@ -147,7 +147,7 @@ fn systemd_is_told_that_the_daemon_is_ready_lives_and_ends() {
     assert!(manager.told("READY=1").contains("STATUS=listens on"));
     TcpStream::connect(("127.0.0.1", rack.machines[0].1)).expect("it listens when it says that it is ready");
     (0..3).for_each(|_| drop(manager.told("WATCHDOG=1")));
-    // Stopped, it does not live.
+    // While it is stopped, it is not alive.
     daemon.process.signal("STOP");
     while manager.receive(Duration::from_secs(2)).is_ok() {}
     daemon.process.signal("CONT");
@@ -175,7 +175,7 @@ fn probes_are_told_whether_the_daemon_lives() {
     eventually("its nodes are counted", || probe(&rack).1["nodes"] == 2);
     started.signal("INT");
     started.finish();
-    // It is there, but does not answer.
+    // It exists, but does not answer.
     rack.daemons[0].process.signal("STOP");
     rack.ask("status", &["--health"]).ended_with(3).said("no answer");
     rack.daemons[0].process.signal("CONT");

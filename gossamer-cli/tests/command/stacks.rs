@@ -1,4 +1,4 @@
-//! `gossamer stacks`, of programs that run, wait for each other, or are stopped.
+//! `gossamer stacks`, for programs that run, wait for each other, or are stopped.
 
 use crate::common::programs::Programs;
 use crate::common::signal;
@@ -18,7 +18,7 @@ fn fibers_of_all_nodes_are_shown_together_and_those_that_wait_for_each_other_are
         let said = programs.until_it_says(&texts);
         assert_eq!(said.matches("holds a latch").count(), 2, "{said}");
         assert!(said.contains("crosswise.rs:"), "{said}");
-        // Root sees those of others, too, which may be of another version.
+        // Root sees the programs of others, too, which may have another version.
         let processes: Vec<String> = programs.processes().iter().map(u32::to_string).collect();
         let asked: Vec<&str> = ["--json"].into_iter().chain(processes.iter().map(String::as_str)).collect();
         let json = programs.ask("stacks", &asked);
@@ -27,7 +27,7 @@ fn fibers_of_all_nodes_are_shown_together_and_those_that_wait_for_each_other_are
     }
 }
 
-/// Ways to hang, and what is said of each beside what the fiber of `main` does.
+/// Ways to hang, and what is reported for each, apart from what the fiber of `main` does.
 const HANGS: [(&str, &[&str]); 6] = [
     ("latch in itself", &["deadlock that has lasted at least", "2 fibers wait for each other", "hangs.rs:"]),
     ("accept", &["waits in `rack::wait_all`", "waits in `TcpListener::accept`"]),
@@ -44,7 +44,7 @@ fn each_way_in_which_a_program_hangs_is_told_from_the_others() {
             let programs = Programs::new("hangs");
             let Some(_running) = programs.run_with("4", "1", fabric, &["hang", way]) else { return };
             let said = programs.until_it_says(texts);
-            // Who waits for a connection, or for a worker that runs, is in no deadlock.
+            // A fiber that waits for a connection, or for a worker that runs, is not in a deadlock.
             assert_eq!(said.contains("deadlock"), way == "latch in itself", "{way}: {said}");
         }
     }

@@ -1,16 +1,16 @@
-//! `gossamer top` in a terminal, which `tmux` has, of a server of its own.
+//! `gossamer top` in a terminal of `tmux`, which has a server of its own.
 
 use crate::common::programs::Programs;
 use crate::common::{eventually, finish, is_alive, signal, skipped};
 use std::process::{Command, Stdio};
 
-/// A terminal, until it is dropped.
+/// A terminal, until this is dropped.
 struct Terminal {
     server: String,
 }
 
 impl Terminal {
-    /// One of this size, in which `gossamer top` looks at these programs.
+    /// A terminal of this size, in which `gossamer top` looks at these programs.
     fn new(name: &str, (columns, rows): (u32, u32), programs: &Programs, options: &str) -> Option<Self> {
         let is_there = Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_ok();
         if !is_there {
@@ -120,6 +120,6 @@ fn many_workers_are_scrolled_and_signals_and_ends_give_the_terminal_back() {
     let Some(terminal) = Terminal::new("ended", (80, 24), &programs, "") else { return };
     terminal.shows(&["workers: 64"]);
     drop(running);
-    // It may have ended between two looks, or in one.
+    // It may have ended between two looks, or during one.
     terminal.shows(&["before", "gossamer: ", "status="]);
 }

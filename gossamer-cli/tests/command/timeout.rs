@@ -1,4 +1,4 @@
-//! `gossamer run --timeout`: all nodes end when their time is up, and it is said what they did.
+//! `gossamer run --timeout`: all nodes end when their time is up, and what they did is reported.
 
 use crate::common::rack::Rack;
 use crate::common::{finish, gossamer, is_alive, signal, skipped, start};

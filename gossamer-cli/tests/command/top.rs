@@ -1,9 +1,9 @@
-//! `gossamer top`, of nodes that ask each other all the time.
+//! `gossamer top`, for nodes that ask each other all the time.
 
 use crate::common::programs::Programs;
 use serde_json::Value;
 
-/// The runtime of two nodes among those that are told of, if there is one: root sees those of other tests, too.
+/// The runtime of two nodes among those that are reported, if there is one: root sees runtimes of other tests, too.
 fn ours(told: &str) -> Option<Value> {
     let all: Value = serde_json::from_str(told).ok()?;
     let ours = all

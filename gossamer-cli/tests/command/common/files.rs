@@ -38,14 +38,14 @@ pub fn waiting(command: &mut Command) -> Waiting {
 }
 
 impl Waiting {
-    /// `gossamer send` to it.
+    /// `gossamer send` to this receiver.
     pub fn sender(&self, files: &[&Path], options: &[&str]) -> Command {
         let mut command = gossamer(&["send", "--json", "--to", &self.address, "--code", &self.code]);
         command.args(files).args(options);
         command
     }
 
-    /// Sends, and waits for both.
+    /// Sends, and waits for both commands.
     pub fn transfer(self, files: &[&Path], options: &[&str]) -> (Finished, Finished) {
         let sender = start(&mut self.sender(files, options));
         (sender.finish(), self.started.finish())
@@ -57,7 +57,7 @@ pub fn transfer(files: &[&Path], output: &Path, receive: &[&str], send: &[&str])
     recv(output, receive).transfer(files, send)
 }
 
-/// All went well at both sides. What was said last.
+/// Checks that everything went well on both sides; returns what was said last.
 #[track_caller]
 pub fn all_well((sender, receiver): &(Finished, Finished)) -> (Value, Value) {
     sender.ended_with(0);
@@ -65,14 +65,14 @@ pub fn all_well((sender, receiver): &(Finished, Finished)) -> (Value, Value) {
     (event(sender, "done"), event(receiver, "done"))
 }
 
-/// The last event of a kind.
+/// The last event of this kind.
 #[track_caller]
 pub fn event(finished: &Finished, kind: &str) -> Value {
     let mut events = finished.err.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     events.rfind(|event| event["event"] == kind).unwrap_or_else(|| panic!("no {kind} in {finished:?}"))
 }
 
-/// Bytes that look random and are the same each time.
+/// Bytes that look random, and are the same each time.
 pub fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes = Vec::with_capacity(length + 8);
@@ -86,7 +86,7 @@ pub fn noise(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A file with contents here and there, and holes between them and at its end.
+/// A file with contents here and there, and with holes between them and at its end.
 pub fn sparse(path: &Path, length: u64, places: &[u64]) {
     let mut file = File::create(path).unwrap();
     for &place in places {
@@ -129,7 +129,7 @@ pub fn everything(root: &Path) {
     }
 }
 
-/// What there is to know of everything under a path, but for contents.
+/// Everything about what is under a path, except for contents.
 fn listing(root: &Path) -> BTreeMap<PathBuf, Metadata> {
     let found = walkdir::WalkDir::new(root).into_iter().map(Result::unwrap);
     let inner = |path: &Path| match path == root {
@@ -139,12 +139,12 @@ fn listing(root: &Path) -> BTreeMap<PathBuf, Metadata> {
     found.map(|it| (inner(it.path()), it.metadata().unwrap())).collect()
 }
 
-/// Without a `/` behind a file.
+/// Without a `/` after a file.
 fn at(root: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { root.into() } else { root.join(path) }
 }
 
-/// Both are the same, and where the original has holes the copy has, too.
+/// Checks that both are equal, and that the copy has holes where the original has them.
 #[track_caller]
 pub fn assert_same(original: &Path, copy: &Path) {
     let (ours, theirs) = (listing(original), listing(copy));

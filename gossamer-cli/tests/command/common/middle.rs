@@ -1,5 +1,5 @@
-//! A machine in the middle of a link, which passes itself off to each side as the other: it takes connections, and carries what
-//! comes as slowly as a bad link does, late and in small pieces, or not at all.
+//! A machine in the middle of a link, which each side takes for the other: it accepts connections, and carries data as
+//! a bad link does: slowly, late and in small pieces, or not at all.
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
@@ -16,23 +16,23 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// The ports that sockets of a machine get, so that somebody else can have listening sockets for all of them.
+/// The ports that sockets of a machine get, so that this machine can listen at all of them.
 const PORTS: std::ops::RangeInclusive<u16> = 40_000..=40_063;
-/// How long bytes are on their way.
+/// How long bytes are under way.
 const DELAY: Duration = Duration::from_millis(10);
 /// Bytes a second of a connection.
 const RATE: u32 = 500_000;
-/// What is written at once, in turn.
+/// How many bytes are written at a time, in turn.
 const PIECES: [usize; 5] = [1, 250, 7, 64, 3];
-/// What is read at once.
+/// How many bytes are read at a time.
 const CHUNK: usize = 16 * 1024;
-/// How often a link that is cut looks whether it is mended.
+/// How often a cut link checks whether it was mended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A namespace, and the addresses there that it takes connections for.
+/// A namespace, and the addresses there whose connections it accepts.
 pub type Side = (PathBuf, Vec<Ipv4Addr>);
 
-/// Ends with its value.
+/// It ends with this value.
 pub struct Middle {
     link: Arc<Link>,
     end: Arc<Notify>,
@@ -42,18 +42,18 @@ pub struct Middle {
 /// What both directions share.
 #[derive(Default)]
 struct Link {
-    /// By the side that bytes come from.
+    /// By the side from which bytes come.
     cut: [AtomicBool; 2],
     carried: [AtomicU64; 2],
 }
 
-/// This thread's sockets, from now on.
+/// From now on, this thread's sockets are in the namespace.
 fn enter(namespace: &Path) {
     let namespace = File::open(namespace).unwrap();
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
 }
 
-/// Has sockets of a machine get one of `PORTS`.
+/// Makes sockets of a machine get one of `PORTS`.
 pub fn few_ports(machine: &Path) {
     let machine = machine.to_owned();
     let range = format!("{} {}", PORTS.start(), PORTS.end());
@@ -65,7 +65,8 @@ pub fn few_ports(machine: &Path) {
 }
 
 impl Middle {
-    /// Takes connections to `PORTS`, which are slow, and to a `port` for what has nothing to do with it, such as large programs.
+    /// Accepts connections to `PORTS`, which are slow, and to a fast `port` for what the tests are not about, such as
+    /// shipping large programs.
     pub fn start(sides: [Side; 2], port: u16) -> Self {
         let (link, end) = (Arc::new(Link::default()), Arc::new(Notify::new()));
         let (listening, listens) = std::sync::mpsc::channel();
@@ -92,7 +93,7 @@ impl Middle {
         Self { link, end, thread: Some(thread) }
     }
 
-    /// From now on nothing that comes from this side is carried.
+    /// From now on, nothing that comes from this side is carried.
     pub fn cut(&self, side: usize, cut: bool) {
         self.link.cut[side].store(cut, Ordering::Relaxed);
     }
@@ -115,12 +116,12 @@ async fn take(listener: TcpListener, from: usize, beyond: PathBuf, link: Arc<Lin
     loop {
         let (near, caller) = listener.accept().await.unwrap();
         let called = listener.local_addr().unwrap();
-        // Where a socket is made is where it stays.
+        // A socket stays in the namespace where it was made.
         enter(&beyond);
         let socket = TcpSocket::new_v4().unwrap();
         let link = Arc::clone(&link);
         tokio::task::spawn_local(async move {
-            // Who is refused over there is closed here.
+            // A caller that is refused over there is closed here.
             if let Ok(far) = call(socket, caller.ip(), called).await {
                 let ((near_reader, near_writer), (far_reader, far_writer)) =
                     (near.into_split(), far.into_split());
@@ -132,7 +133,7 @@ async fn take(listener: TcpListener, from: usize, beyond: PathBuf, link: Arc<Lin
     }
 }
 
-/// Calls as the caller, whose address is one of ours.
+/// Connects with the caller's address, which is one of ours.
 async fn call(socket: TcpSocket, caller: IpAddr, called: SocketAddr) -> std::io::Result<TcpStream> {
     socket.bind(SocketAddr::new(caller, 0))?;
     socket.connect(called).await

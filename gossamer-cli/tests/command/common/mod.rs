@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// After so long, a test fails instead of hanging.
+/// After this time, a test fails instead of hanging.
 pub const WATCHDOG: Duration = Duration::from_secs(120);
 
 /// `gossamer` with these arguments, all streams piped.
@@ -29,7 +29,7 @@ pub fn local(nodes: u32, script: &str) -> Command {
     gossamer(&["run", "--local", &nodes.to_string(), "--", "/bin/sh", "-c", script])
 }
 
-/// Gives a command the simulated RDMA device, with this configuration; without one it is `sim0`, with a port of RoCE.
+/// Gives the simulated RDMA device to a command, with this configuration; without one it is `sim0`, with a RoCE port.
 pub fn simulate<'a>(command: &'a mut Command, devices: Option<&str>) -> &'a mut Command {
     let library = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
     command.env("LD_PRELOAD", library).envs(devices.map(|devices| ("VERBS_SIM", devices)))
@@ -38,7 +38,7 @@ pub fn simulate<'a>(command: &'a mut Command, devices: Option<&str>) -> &'a mut 
 /// A process that is killed if the test ends before it does, or takes too long.
 pub struct Started {
     child: Option<Child>,
-    /// Its end tells the watchdog.
+    /// Tells the watchdog that it has ended.
     _alive: mpsc::Sender<()>,
 }
 
@@ -83,7 +83,7 @@ pub fn start(command: &mut Command) -> Started {
     let pid = child.id();
     let (alive, ended) = mpsc::channel();
     std::thread::spawn(move || {
-        // Whoever reads its output then sees the end of it.
+        // Its readers then see the end of the output.
         if ended.recv_timeout(2 * WATCHDOG) == Err(mpsc::RecvTimeoutError::Timeout) {
             signal(pid, "KILL");
         }
@@ -147,7 +147,7 @@ pub fn signal(pid: u32, name: &str) {
         .status()
         .unwrap();
     if name == "STOP" {
-        // Until the first of its threads is run, which may be late beside others, the rest go on.
+        // Until its first thread runs, which may be late on a busy machine, the others go on.
         eventually("it is stopped", || {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
             !is_alive(pid) || status.contains("State:\tT")
@@ -155,7 +155,7 @@ pub fn signal(pid: u32, name: &str) {
     }
 }
 
-/// Whether a process is there and no zombie.
+/// Whether a process exists and is not a zombie.
 pub fn is_alive(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")
@@ -181,7 +181,7 @@ pub fn read_numbers(child: &mut Child, count: usize) -> Vec<u32> {
     text.lines().map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect()
 }
 
-/// Says that something is not tried here, also where the output of tests is captured.
+/// Says that something is not tried here, even if the output of tests is captured.
 pub fn skipped(what: &str) {
     let _ = writeln!(std::io::stderr(), "\n!!! SKIPPED: {what} !!!\n");
 }

@@ -36,7 +36,7 @@ impl Network {
         Self::build(test, false)
     }
 
-    /// As `new`, but what goes to the last machine and comes from it goes through a machine in the middle.
+    /// As `new`, but what the last machine sends and receives goes through a machine in the middle.
     pub fn with_middle(test: &str) -> Option<Self> {
         Self::build(test, true)
     }
@@ -82,7 +82,7 @@ impl Network {
         self.done(&format!("-{machine} link set lo up"));
     }
 
-    /// Gives a machine addresses, on a cable to the switch or to another machine.
+    /// Gives addresses to a machine, on a cable to the switch or to another machine.
     fn join(&self, machine: &str, to: &str, addresses: &[Ipv4Addr]) {
         let name = &self.name;
         self.done(&format!("-{to} link add to-{machine} type veth peer name eth0 netns {name}-{machine}"));
@@ -94,14 +94,15 @@ impl Network {
         self.done(&format!("-{machine} link set eth0 up"));
     }
 
-    /// `before` shows the last machine the addresses of the others, `behind` shows the others that of the last machine.
+    /// `before` shows the addresses of the others to the last machine, `behind` shows that of the last machine to the
+    /// others.
     fn put_between(&mut self, last: &str, others: &[&str]) {
         let others: Vec<Ipv4Addr> = others.iter().map(|machine| address(machine)).collect();
         self.add("before");
         self.add("behind");
         self.join("before", last, &others);
         self.join("behind", "switch", &[address(last)]);
-        // A cable has two ends: this one is the machine's.
+        // A cable has two ends; this is the machine's.
         self.done(&format!("-{last} addr add {}/24 dev to-before", address(last)));
         let namespace = |machine: &str| PathBuf::from(format!("/run/netns/{}-{machine}", self.name));
         for machine in MACHINES {
@@ -149,7 +150,7 @@ impl Network {
         Daemon::start_listening(&mut self.command(MACHINES[index], "daemon", &[]))
     }
 
-    /// Starts all daemons again, with these simulated RDMA devices.
+    /// Restarts all daemons, with these simulated RDMA devices.
     pub fn simulate(&mut self, devices: [&str; 3]) {
         self.daemons.clear();
         for (machine, devices) in MACHINES.iter().zip(devices) {
@@ -158,12 +159,12 @@ impl Network {
         }
     }
 
-    /// Launched on `a`, with one node on each machine.
+    /// Launches on `a`, with one node on each machine.
     pub fn launch(&self, script: &str) -> Command {
         self.command("a", "run", &["--", "/bin/bash", "-c", script])
     }
 
-    /// An application that goes on until it is ended, and its nodes' processes.
+    /// An application that runs until it is ended, and the processes of its nodes.
     pub fn lasting(&self) -> (Started, Vec<u32>) {
         let mut started = start(&mut self.launch("echo $GOSSAMER_NODE $$; exec sleep 1000"));
         let nodes = read_numbers(started.child(), MACHINES.len());

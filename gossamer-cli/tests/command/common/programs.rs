@@ -1,4 +1,4 @@
-//! Programs of the library that run, and are looked into.
+//! Running programs that use the library, and that are inspected.
 
 use crate::common::{Finished, Started, WATCHDOG, finish, gossamer, skipped, start};
 use std::fs::{self, DirBuilder};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread::yield_now;
 use std::time::Instant;
 
-/// A directory of its own for the sockets of programs, so that those of other tests are not seen.
+/// A directory for the sockets of these programs only, so that programs of other tests are not seen.
 pub struct Programs(PathBuf);
 
 impl Programs {
@@ -17,29 +17,30 @@ impl Programs {
         Self(path)
     }
 
-    /// Starts this many nodes of the program for tests, which does this.
+    /// Starts this many nodes of the program for tests; the argument says what they do.
     pub fn run(&self, nodes: &str, fabric: &str, what: &str) -> Option<Started> {
         self.run_with(nodes, "1", fabric, &[what])
     }
 
-    /// The same with this many workers each, and with arguments.
+    /// The same, with this many workers for each, and with arguments.
     pub fn run_with(&self, nodes: &str, workers: &str, fabric: &str, arguments: &[&str]) -> Option<Started> {
         let program = rack_program()?;
         let command = ["run", "--local", nodes, "--threads", workers, "--fabric", fabric, "--", &program];
         Some(start(gossamer(&[&command, arguments].concat()).env("XDG_RUNTIME_DIR", &self.0)))
     }
 
-    /// Where programs find the directory of their sockets.
+    /// The variable for the directory of the sockets.
     pub fn directory(&self) -> &Path {
         &self.0
     }
 
-    /// What a command says of them.
+    /// What a command says about them.
     pub fn ask(&self, command: &str, arguments: &[&str]) -> Finished {
         finish(gossamer(&[&[command], arguments].concat()).env("XDG_RUNTIME_DIR", &self.0))
     }
 
-    /// What `gossamer stacks` says of these, once it says all of this: root sees those of other tests, too.
+    /// What `gossamer stacks` says about these programs, once it says all of this: root sees programs of other tests,
+    /// too.
     #[track_caller]
     pub fn until_it_says(&self, texts: &[&str]) -> String {
         let begin = Instant::now();
@@ -63,7 +64,7 @@ impl Programs {
     }
 }
 
-/// The program for tests, if it is built.
+/// The program for tests, if it was built.
 pub fn rack_program() -> Option<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name("rack_program");
     if !program.exists() {

@@ -19,7 +19,7 @@ pub struct Daemon {
     log: Arc<Mutex<String>>,
 }
 
-/// A port that nobody has, from below those that the kernel gives out.
+/// A port that nobody has, below those that the kernel gives out.
 pub fn port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
@@ -54,7 +54,7 @@ impl Rack {
         rack
     }
 
-    /// Writes the configuration of a machine, with more before the machines.
+    /// Writes the configuration of a machine; `more` comes before the machines.
     pub fn configure(&self, index: usize, more: &str) {
         let (name, port) = &self.machines[index];
         let mut text = format!("key = \"key\"\nlisten = \"127.0.0.1:{port}\"\n{more}\n");

@@ -1,4 +1,5 @@
-//! `gossamer send` and `gossamer recv` that are stopped together before their stream is open, as by a pause of a machine, and go on.
+//! `gossamer send` and `gossamer recv` that are stopped together before their stream is open, as when a machine is
+//! paused, and go on later.
 
 use crate::common::files::{Waiting, all_well, noise, recv};
 use crate::common::{Scratch, signal, start};
@@ -10,10 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Longer than either waits for anything.
+/// Longer than either of them waits for anything.
 const FREEZE: Duration = Duration::from_secs(22);
 
-/// What happens once, as soon as the one that is meant has said something on connection `on`, of which the first is the link.
+/// What happens once, as soon as one side has said something on connection `on`; connection 0 is the control
+/// connection.
 struct Moment {
     on: usize,
     by_sender: bool,

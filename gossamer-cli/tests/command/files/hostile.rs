@@ -1,5 +1,5 @@
-//! `gossamer recv` and a sender that knows the code and means no good: nothing is written outside of the directory, and
-//! nothing hangs.
+//! `gossamer recv` and a hostile sender that knows the code: nothing is written outside of the directory, and nothing
+//! hangs.
 
 use crate::common::files::{Waiting, event, noise, recv};
 use crate::common::{Finished, Scratch, finish, gossamer};
@@ -27,10 +27,10 @@ fn file(path: &str, bytes: u64) -> Entry {
     entry(path, Kind::File(bytes))
 }
 
-/// A sender that says what it likes.
+/// A sender that says whatever it likes.
 struct Hostile {
     control: ControlConnection,
-    /// What the receiver has said first.
+    /// What the receiver said first.
     answer: ReceiverMessage,
     key: Key,
     address: String,
@@ -73,12 +73,12 @@ impl Hostile {
     }
 }
 
-/// Lists these entries and sends these records; how the receiver ends.
+/// Lists these entries and sends these records; returns how the receiver ends.
 fn attack(output: &Path, entries: &[Entry], records: &[Record]) -> (Vec<Answer>, Finished) {
     attack_saying(output, entries, records, &[])
 }
 
-/// As `attack`; these are said on the link of entries that were sent: which, how long they are, and their digests.
+/// As `attack`; on the control connection, it also says which entries were sent, how long they are, and their digests.
 fn attack_saying(
     output: &Path,
     entries: &[Entry],
@@ -168,7 +168,7 @@ fn a_link_of_the_transfer_is_not_written_through() {
     let scratch = Scratch::new("hostile-through");
     let to = scratch.path("to");
     fs::create_dir(&to).unwrap();
-    // Links come last, whatever the order of the list.
+    // Links come last, in whatever order the list has them.
     let list = [entry("d", Kind::Directory), entry("d/l", Kind::Link(b"../f".into())), file("f", 1)];
     let mut hasher = Hasher::default();
     hasher.update(0, b"x");

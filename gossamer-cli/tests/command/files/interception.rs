@@ -1,5 +1,5 @@
-//! `gossamer send` and `gossamer recv`, and a man in the middle who relays what they send: he can read contents only with `--plain`, and
-//! change nothing.
+//! `gossamer send` and `gossamer recv`, with somebody in the middle who relays what they send: such a relay can read
+//! contents only with `--plain`, and can change nothing.
 
 use crate::common::files::{Waiting, all_well, assert_same, noise, recv};
 use crate::common::{Finished, Scratch, start};
@@ -13,14 +13,14 @@ use std::time::Duration;
 
 const SCRIPT: &[u8] = b"#!/bin/sh\necho this is the good script of the operator\n";
 const EVIL: &[u8] = b"#!/bin/sh\necho this was put in by the man in the middle";
-/// Both options of `send`: over TCP, also inside a machine.
+/// Both make `send` use TCP, even inside a machine.
 const LEVELS: [&[&str]; 2] = [&["--streams", "1"], &["--streams", "1", "--plain"]];
 
-/// What he does with what the sender says on a connection, of which the first one is the link: the bytes that came together, and where
-/// on the connection they begin. None, and he closes the connection.
+/// What the relay does to the sender's bytes on a connection, of which number 0 is the control connection. It is given
+/// the bytes that came together, and their offset on the connection. If it returns none, the connection is closed.
 type Harm = Arc<dyn Fn(usize, usize, Vec<u8>) -> Option<Vec<u8>> + Send + Sync>;
 
-/// Where he listens.
+/// The address at which the relay listens.
 fn middle(target: SocketAddr, harm: &Harm) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -37,7 +37,7 @@ fn middle(target: SocketAddr, harm: &Harm) -> SocketAddr {
     address
 }
 
-/// Gathers what comes together, and passes it on.
+/// Gathers bytes that come together, and passes them on.
 fn carry(mut from: &TcpStream, mut to: &TcpStream, harm: impl Fn(usize, Vec<u8>) -> Option<Vec<u8>>) {
     from.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let (mut gathered, mut at, mut buffer) = (Vec::new(), 0, vec![0; 1 << 16]);
@@ -45,7 +45,7 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, harm: impl Fn(usize, Vec<u8>)
         let count = match from.read(&mut buffer) {
             Ok(count) => Some(count),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => None,
-            // What came before the connection was reset is passed on.
+            // Bytes that came before the connection was reset are passed on.
             Err(_) => Some(0),
         };
         gathered.extend_from_slice(&buffer[..count.unwrap_or_default()]);
@@ -66,7 +66,7 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, harm: impl Fn(usize, Vec<u8>)
     let _closed = to.shutdown(Shutdown::Write);
 }
 
-/// A script with more behind it, and an empty directory.
+/// A script with more content after it, and an empty directory.
 fn scene(name: &str) -> (Scratch, PathBuf, PathBuf) {
     let scratch = Scratch::new(name);
     let (from, to) = (scratch.path("deploy.sh"), scratch.path("to"));
@@ -75,7 +75,7 @@ fn scene(name: &str) -> (Scratch, PathBuf, PathBuf) {
     (scratch, from, to)
 }
 
-/// A transfer that goes through his hands.
+/// A transfer through the relay.
 fn transfer(from: &Path, to: &Path, options: &[&str], harm: &Harm) -> (Finished, Finished) {
     let Waiting { started, address, code } = recv(to, &[]);
     let address = middle(address.parse().unwrap(), harm).to_string();
@@ -84,7 +84,7 @@ fn transfer(from: &Path, to: &Path, options: &[&str], harm: &Harm) -> (Finished,
     (sender.finish(), through.started.finish())
 }
 
-/// What the sender says on all connections but the link, and how the transfer ended.
+/// What the sender says on all connections except for the control connection, and how the transfer ended.
 fn recorded(from: &Path, to: &Path, options: &[&str]) -> (Vec<u8>, (Finished, Finished)) {
     let all = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&all);
@@ -118,7 +118,7 @@ fn contents_can_be_read_on_the_way_only_if_the_sender_says_plain() {
 #[test]
 fn whatever_is_changed_on_the_way_is_an_error_and_the_next_run_mends_it() {
     for (index, options) in LEVELS.iter().enumerate() {
-        // The first frame, a tag or contents, contents, the frame behind them.
+        // The first frame, a tag or contents, contents, and the frame after them.
         for place in [186_usize, 241, 150_016, 300_446] {
             let (_scratch, from, to) = scene(&format!("interception-change-{index}-{place}"));
             let harm: Harm = Arc::new(move |connection, at, mut bytes| {
@@ -179,7 +179,7 @@ fn what_was_recorded_is_of_no_use_in_a_transfer_that_goes_on_where_one_was_cut()
         received.ended_with(75);
         let part = fs::read(to.join("deploy.sh.gossamer-part")).unwrap();
         assert!(part.len() > 1 << 20, "{}", part.len());
-        // From behind the hand-shake and the parameters on he plays what he heard before.
+        // After the handshake and the parameters, the relay replays what it heard before.
         let old = first.lock().unwrap().clone();
         let replay: Harm = Arc::new(move |connection, at, mut bytes| {
             let begin = 216_usize.saturating_sub(at).min(bytes.len());

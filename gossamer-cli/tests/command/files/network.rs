@@ -65,7 +65,7 @@ fn files_go_by_tcp_where_the_devices_of_two_machines_do_not_reach_each_other() {
         all_well(&transfer(&to, *devices, [("GOSSAMER_FABRIC", "auto"), ("GOSSAMER_VERBS_RETRY", "7")]));
         assert_same(&from, &to.join("file"));
     }
-    // What is sealed does not go by RDMA, also where nothing else may be used.
+    // Sealed data does not go by RDMA, even if nothing else may be used.
     let (sent, received) =
         transfer(&to, [PORT, PORT], [("GOSSAMER_FABRIC", "verbs"), ("GOSSAMER_VERBS_RETRY", "6")]);
     sent.ended_with(3).said("does not go by RDMA");

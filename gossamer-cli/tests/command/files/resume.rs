@@ -1,4 +1,4 @@
-//! `gossamer send` and `gossamer recv`, killed: the next run goes on where the first one was.
+//! `gossamer send` and `gossamer recv` that are killed: the next run continues where the first one stopped.
 
 use crate::common::files::{all_well, assert_same, noise, recv, sparse, transfer};
 use crate::common::{Scratch, eventually, start};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const LENGTH: usize = 24 << 20;
 
-/// This many bytes of a file have arrived.
+/// How many bytes of a file have arrived.
 fn arrived(part: &Path) -> u64 {
     fs::metadata(part).map_or(0, |metadata| metadata.len())
 }
@@ -87,7 +87,7 @@ fn interrupted(name: &str) -> (Scratch, std::path::PathBuf, std::path::PathBuf) 
 fn a_receiver_that_checks_what_it_has_says_so() {
     let (_scratch, from, to) = interrupted("resume-checking");
     let receiver = recv(&to, &[]);
-    // It says so once a second.
+    // It is reported once a second.
     std::thread::sleep(Duration::from_millis(1100));
     let sender = start(&mut receiver.sender(&[&from], &[]));
     let (sent, received) = (sender.finish(), receiver.started.finish());

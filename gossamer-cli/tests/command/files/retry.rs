@@ -1,4 +1,5 @@
-//! `gossamer send --retry` and `--timeout`: a transfer that is cut goes on by itself, as often and as long as it may.
+//! `gossamer send --retry` and `--timeout`: an interrupted transfer continues by itself, as often and as long as it
+//! may.
 
 use crate::common::files::{Waiting, all_well, assert_same, event, noise, recv, waiting};
 use crate::common::rack::Rack;
@@ -12,7 +13,7 @@ use std::thread;
 
 const LENGTH: usize = 24 << 20;
 
-/// What passes connections on to a receiver, and cuts them.
+/// Passes connections on to a receiver, and cuts them.
 struct Line {
     address: String,
     connections: Arc<Mutex<Vec<TcpStream>>>,
@@ -46,7 +47,7 @@ impl Line {
     }
 }
 
-/// A file to send, where it is to arrive, and what is there of it meanwhile.
+/// A file to send, where it is to arrive, and how much of it is there meanwhile.
 fn file(name: &str) -> (Scratch, PathBuf, PathBuf, PathBuf) {
     let scratch = Scratch::new(name);
     let (from, to, part) = (scratch.path("file"), scratch.path("to"), scratch.path("to/file.gossamer-part"));
@@ -119,7 +120,7 @@ fn tries_come_to_an_end() {
     let finished = sender.finish();
     assert_eq!(event(&finished, "retry")["try"], 2);
     finished.ended_with(3).said("cannot send to");
-    // Where nobody ever was, it is not tried again.
+    // If the receiver was never there, there is no further try.
     let finished = start(&mut receiver.sender(&[&from], &["--retry"])).finish();
     assert!(!finished.ended_with(3).err.contains("retry"), "{finished:?}");
 }
@@ -145,7 +146,7 @@ fn a_transfer_ends_when_its_time_is_up() {
     sender.finish().ended_with(124).said("within 1s");
     receiver.started.finish().ended_with(75);
     assert!(part.exists(), "what has arrived is kept");
-    // One that has not waited long enough for an address is no other case.
+    // One that was not waited for long enough to get an address is no exception.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = silent.local_addr().unwrap().to_string();
     let code = "0000-0000-0000-0000-0000";

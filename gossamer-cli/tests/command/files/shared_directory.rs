@@ -1,5 +1,5 @@
-//! `gossamer recv` into a directory that others can write to: what they have put under the names of its files gets nothing, and is not
-//! touched.
+//! `gossamer recv` into a directory that others can write to: whatever they have put under the names of its files gets
+//! nothing, and stays untouched.
 
 use crate::common::files::{all_well, assert_same, noise, transfer};
 use crate::common::{Scratch, skipped};
@@ -24,7 +24,7 @@ fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// A file of some contents, a mode and an owner, which its maker keeps open.
+/// A file with some contents, a mode and an owner; its maker keeps it open.
 fn planted(path: &Path, contents: &[u8], mode: u32, owner: u32) -> File {
     fs::write(path, contents).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -32,7 +32,7 @@ fn planted(path: &Path, contents: &[u8], mode: u32, owner: u32) -> File {
     File::options().read(true).write(true).open(path).unwrap()
 }
 
-/// The file has arrived, is this user's alone, and nothing of it is in what was planted.
+/// Checks that the file has arrived, belongs to this user alone, and that nothing of it is in what was planted.
 #[track_caller]
 fn arrived(from: &Path, to: &Path, planted: &File) {
     let file = to.join("file");
@@ -134,7 +134,7 @@ fn a_file_that_is_the_same_and_has_another_name_keeps_its_mode() {
     fs::set_permissions(&from, fs::Permissions::from_mode(0o644)).unwrap();
     let other = scratch.path("other");
     let handle = planted(&other, &noise(1, 300_000), 0o600, own_user());
-    // Of one time it would not even be looked into.
+    // If it had the same time, it would not even be looked into.
     handle.set_modified(std::time::UNIX_EPOCH).unwrap();
     fs::hard_link(&other, to.join("file")).unwrap();
     let (sent, received) = transfer(&[&from], &to, &[], &[]);

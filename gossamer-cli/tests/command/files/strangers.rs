@@ -1,4 +1,4 @@
-//! `gossamer recv` and those who know nothing but its port: they neither end it nor keep its sender out.
+//! `gossamer recv` and strangers who know nothing but its port: they neither end it nor keep its sender out.
 
 use crate::common::files::{Waiting, all_well, assert_same, noise, recv, waiting};
 use crate::common::rack::Rack;
@@ -22,11 +22,11 @@ fn scene(name: &str) -> (Scratch, PathBuf, PathBuf) {
     (scratch, from, to)
 }
 
-/// Threads of strangers, until they are dropped.
+/// Threads of strangers, until this is dropped.
 struct Strangers(Arc<AtomicBool>, Vec<JoinHandle<()>>);
 
 impl Strangers {
-    /// So many, each of which does this again and again.
+    /// This many strangers, each of whom does this again and again.
     fn new(count: usize, harm: impl Fn() + Clone + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (0..count).map(|_| {
@@ -53,7 +53,7 @@ fn hold(address: SocketAddr, says: &[u8]) {
     let Ok(mut socket) = TcpStream::connect(address) else { return thread::sleep(Duration::from_millis(1)) };
     socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let mut answer = [0; 100];
-    // It may be closed before all was said.
+    // It may be closed before everything was said.
     let _ = socket.write_all(says).and_then(|()| socket.read(&mut answer));
 }
 
@@ -100,7 +100,7 @@ fn a_first_message_that_was_recorded_keeps_nobody_out() {
     let (_scratch, from, to) = scene("strangers-replay");
     let rack = Rack::without_daemons("strangers-replay-rack", 1);
     let (file, output) = (from.to_str().unwrap(), to.to_str().unwrap());
-    // An impostor hears it in place of the receiver.
+    // An impostor receives it in place of the receiver.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let fake = listener.local_addr().unwrap().to_string();
     let sender = start(&mut by_rack(&rack, "send", &[file, "--to", &fake]));
@@ -117,7 +117,7 @@ fn a_first_message_that_was_recorded_keeps_nobody_out() {
         socket.write_all(&recorded).unwrap();
         // The answer tells nothing without the key, and is given once.
         assert_eq!(socket.read_exact(&mut [0; 48]).is_ok(), index == 0);
-        // A piece of a message that never ends follows.
+        // It is followed by a piece of a message that never ends.
         let _ = socket.write_all(&[0xff]);
         held.push(socket);
     }
@@ -146,7 +146,7 @@ fn the_port_stays_the_receivers_from_the_code_to_the_stream() {
         let (_scratch, from, to) = scene(&format!("strangers-port-{round}"));
         let receiver = recv(&to, &[]);
         let at = address(&receiver);
-        // Whoever gets the port holds all who come.
+        // Whoever gets the port keeps all who come.
         let grabbers = Strangers::new(1, move || {
             if let Ok(listener) = TcpListener::bind(at) {
                 listener.set_nonblocking(true).unwrap();
@@ -169,7 +169,7 @@ fn a_transfer_by_code_speaks_of_the_code_and_one_by_the_rack_of_its_key() {
     let (_scratch, from, _to) = scene("strangers-words");
     let rack = Rack::without_daemons("strangers-words-rack", 1);
     let file = from.to_str().unwrap();
-    // It answers, but not as a peer that knows the key would.
+    // It answers, but not like a peer that knows the key.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap().to_string();
     let answering = thread::spawn(move || {

@@ -38,7 +38,7 @@ fn files_and_directories_are_sent_together_by_their_names() {
     fs::create_dir_all(two.join("inner")).unwrap();
     fs::write(two.join("inner/file"), "x").unwrap();
     fs::create_dir(&to).unwrap();
-    // What is named is sent itself, also through a link.
+    // What is named is sent itself, even through a link.
     let link = scratch.path("link");
     std::os::unix::fs::symlink(&one, &link).unwrap();
     let (sent, _) = all_well(&transfer(&[&one, &two.join("."), &link], &to, &[], &[]));
@@ -83,7 +83,7 @@ fn what_comes_slowly_on_a_pipe_arrives_as_it_comes() {
         let mut input = sender.child().stdin.take().unwrap();
         let mut output = receiver.started.child().stdout.take().unwrap();
         for line in 0..200 {
-            // The next one is not written before this one is here.
+            // The next one is not written before this one has arrived.
             let line = format!("line {line}: {}\n", "x".repeat(line * line));
             input.write_all(line.as_bytes()).unwrap();
             let mut arrived = vec![0; line.len()];
@@ -123,7 +123,7 @@ fn pipes_for_which_nobody_waits_are_waited_for() {
 
 #[test]
 fn an_end_that_input_says_only_once_is_its_end() {
-    // As a terminal does.
+    // As a terminal does it.
     let (input, theirs) = UnixDatagram::pair().unwrap();
     input.send(b"all there is").unwrap();
     input.send(b"").unwrap();
@@ -169,7 +169,7 @@ fn what_arrived_before_is_not_sent_again() {
     all_well(&transfer(&[&from], &to, &[], &[]));
     let (sent, received) = all_well(&transfer(&[&from], &to, &[], &[]));
     assert_eq!((&sent["moved"], &received["moved"]), (&0.into(), &0.into()));
-    // The time is not the same, but the contents are.
+    // The times differ, but the contents are equal.
     fs::File::options()
         .write(true)
         .open(to.join("from/size 4096"))
@@ -189,7 +189,7 @@ fn text_is_for_people_and_quiet_says_nothing() {
     fs::create_dir(&to).unwrap();
     let receiver = waiting(gossamer(&["recv", "--listen", "127.0.0.1:0", "--json", "--output"]).arg(&to));
     let mut sender = gossamer(&["send", "--to", &receiver.address, "--quiet"]);
-    // Instead of --code, where nobody sees it in the list of processes.
+    // Instead of --code, so that nobody sees it in the list of processes.
     finish(sender.arg(&from).env("GOSSAMER_CODE", receiver.code.to_uppercase())).ended_with(0).was_quiet();
     receiver.started.finish().ended_with(0);
     let receiver = recv(&to, &[]);

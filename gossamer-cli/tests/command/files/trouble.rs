@@ -1,4 +1,4 @@
-//! `gossamer send` and `gossamer recv`, when something goes wrong: it is said, and what can be saved is saved.
+//! `gossamer send` and `gossamer recv` when something goes wrong: it is reported, and what can be saved is saved.
 
 use crate::common::files::{all_well, assert_same, event, noise, recv, transfer, waiting};
 use crate::common::{Finished, Scratch, eventually, finish, gossamer, signal, skipped, start};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A file of these contents, and an empty directory for it.
+/// A file with these contents, and an empty directory for it.
 fn scene(name: &str, length: usize) -> (Scratch, PathBuf, PathBuf) {
     let scratch = Scratch::new(name);
     let (from, to) = (scratch.path("file"), scratch.path("to"));
@@ -29,7 +29,7 @@ fn what_exists_is_kept_unless_it_is_to_be_replaced() {
     let (_scratch, from, to) = scene("trouble-exists", 5000);
     for other in [noise(2, 5000), noise(2, 4000)] {
         fs::write(to.join("file"), &other).unwrap();
-        // Of one time and size would count as the same.
+        // Files with the same time and size count as equal.
         fs::File::options()
             .write(true)
             .open(to.join("file"))
@@ -74,12 +74,12 @@ fn a_wrong_code_is_turned_away_and_the_receiver_goes_on_waiting() {
         let mut wrong = gossamer(&["send", "--to", &receiver.address, "--code", "0000-1111-2222-3333-4444"]);
         finish(wrong.arg(&from)).ended_with(3).said("does not take the code");
     }
-    // Nor does it mind a peer that says nothing.
+    // It does not mind a peer that says nothing, either.
     let _silent = std::net::TcpStream::connect(&receiver.address).unwrap();
     let address = receiver.address.clone();
     let finished = receiver.transfer(&[&from], &[]);
     all_well(&finished);
-    // One line for many.
+    // One line for many strangers.
     assert_eq!(finished.1.err.matches("turned away").count(), 1);
     assert_eq!(event(&finished.1, "turned away")["more"], 0);
     // The code works once.
@@ -129,7 +129,7 @@ fn a_reader_that_goes_away_ends_the_transfer() {
     received.ended_with(141).said("has closed it");
 }
 
-/// Starts to send a large file and then the one of the scene, slowly, and does something meanwhile.
+/// Starts to send a large file, and then that of the scene, slowly, and does something meanwhile.
 fn meanwhile(name: &str, act: impl FnOnce(&Path, &Path)) -> (Scratch, (Finished, Finished)) {
     let (scratch, from, to) = scene(name, 8 << 20);
     let small = scratch.path("small");
@@ -215,7 +215,7 @@ fn a_full_disk_ends_the_transfer_and_keeps_what_has_arrived() {
     fs::write(all.join("a"), "small").unwrap();
     fs::rename(&from, all.join("b")).unwrap();
     fs::write(all.join("c"), "small").unwrap();
-    // A name space of its own, so that nothing is left behind.
+    // In a namespace of its own, so that nothing is left behind.
     let script = "mount -t tmpfs -o size=8m none \"$1\" && cd \"$1\" && shift && \"$@\"; status=$?; \
                   stat -c '%n %s' all/*; exit $status";
     let mut receiver = Command::new("unshare");
@@ -255,7 +255,7 @@ fn what_may_not_be_read_or_written_is_told_and_the_others_arrive() {
     fs::create_dir_all(to.join("all/closed")).unwrap();
     fs::copy(&from, all.join("closed/file")).unwrap();
     fs::set_permissions(all.join("secret"), fs::Permissions::from_mode(0o0)).unwrap();
-    // As nobody in particular, since root may do everything.
+    // As an ordinary user, since root may do everything.
     let someone = |command: &mut Command| {
         if rustix::process::geteuid().is_root() {
             use std::os::unix::process::CommandExt;
@@ -301,7 +301,7 @@ fn a_sender_whose_input_makes_no_bytes_hears_that_the_receiver_is_gone() {
     for (input, options) in [
         (Stdio::piped(), &[][..]),
         (Stdio::piped(), &["--streams", "2"]),
-        // Much of it makes few.
+        // Much input becomes few bytes.
         (zeros(), &["--compress", "zstd"]),
     ] {
         let mut receiver = recv(Path::new("-"), &[]);
