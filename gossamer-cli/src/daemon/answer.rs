@@ -25,12 +25,12 @@ impl Daemon {
             | Request::Binary(_)
             | Request::Start { .. }
             | Request::Command(_)
-            | Request::Heartbeat => Reply::Refused("this belongs into a launch".into()),
+            | Request::Heartbeat => Reply::Refused("this request belongs to a launch".into()),
             Request::CheckRdma { .. } | Request::RdmaStep(_) => {
-                Reply::Refused("this belongs into a check of RDMA".into())
+                Reply::Refused("this request belongs to a check of RDMA".into())
             }
             Request::Inspect { .. } | Request::Examine(_) => {
-                Reply::Refused("this has more answers than one".into())
+                Reply::Refused("this request has more than one answer".into())
             }
         }
     }

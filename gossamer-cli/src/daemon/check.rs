@@ -67,7 +67,7 @@ async fn check(
     send(writer, &Reply::Rdma(RdmaReply::Machine(own.to_bytes()))).await?;
     loop {
         let Request::RdmaStep(step) = next(reader, &mut Silence::begin()).await? else {
-            return send(writer, &Reply::Refused("this belongs to no check of RDMA".into())).await;
+            return send(writer, &Reply::Refused("this request is not part of a check of RDMA".into())).await;
         };
         let done = spawn_blocking(move || {
             let reply = running.step(&step).unwrap_or_else(RdmaReply::Failed);
@@ -95,7 +95,7 @@ async fn begin(
     report: &[u8],
 ) -> Result<(MachineReport, RunningCheck), String> {
     let Some(permit) = daemon.rdma.check() else {
-        return Err("somebody else checks RDMA there; try again in a few seconds".into());
+        return Err("somebody else is checking RDMA there; try again in a few seconds".into());
     };
     let theirs = MachineReport::from_bytes(report)?;
     let settings = settings(&variables).map_err(|failure| failure.message)?;

@@ -75,7 +75,10 @@ async fn examine(
         let message = reader.receive().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
         step = match decode(&message)? {
             Request::Examine(step) => step,
-            _ => return send(writer, &Reply::Refused("this belongs to no examination".into())).await,
+            _ => {
+                return send(writer, &Reply::Refused("this request is not part of an examination".into()))
+                    .await;
+            }
         };
     }
 }

@@ -76,7 +76,7 @@ async fn ask(
     let told = |answer| InspectedNode { application, node, pid, answer };
     // The holder of this permit may take as long as a whole look does.
     let Ok(Ok(permit)) = timeout(inspection.time() + PATIENCE, inspections.acquire_owned()).await else {
-        return (told(Err("others ask the nodes of this machine at present; try again".into())), None);
+        return (told(Err("others are asking the nodes of this machine; try again".into())), None);
     };
     let asked = spawn_blocking(move || {
         let answer = ask_any(pid, user, runtime_directory.as_deref(), inspection);
@@ -118,9 +118,9 @@ fn why(error: &io::Error, pid: u32) -> String {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     match status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
         None | Some('Z') => "it has ended meanwhile".into(),
-        Some('T' | 't') => "it is stopped, by a signal or a debugger (kill -CONT lets it go on)".into(),
+        Some('T' | 't') => "it is stopped, by a signal or a debugger (kill -CONT resumes it)".into(),
         Some(_) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-            "it does not run on gossamer, or has not begun yet".into()
+            "it does not run on gossamer, or has not started yet".into()
         }
         Some(_) => error.to_string(),
     }

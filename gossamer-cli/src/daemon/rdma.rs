@@ -32,7 +32,7 @@ impl RdmaDevices {
         let settings = settings(&variables).map_err(|failure| failure.message)?;
         let permit = match timeout(PATIENCE, Arc::clone(&self.looks).acquire_owned()).await {
             Ok(Ok(permit)) => permit,
-            _ => return Err("others look at its RDMA devices, which takes long; try again".into()),
+            _ => return Err("others are looking at its RDMA devices, which takes time; try again".into()),
         };
         let look = spawn_blocking(move || {
             let _permit = permit;

@@ -20,7 +20,7 @@ pub fn examine(machine: &KernelFiles) -> Vec<Finding> {
         Some(version) if version < OLDEST => Finding::problem(
             "kernel",
             &release,
-            "files are received by calls that Linux has since 5.6",
+            "gossamer recv needs system calls that Linux has had since 5.6",
             "use a later kernel",
         ),
         Some(_) => Finding::fine("kernel", &release),
@@ -75,7 +75,7 @@ fn large_pages(machine: &KernelFiles) -> Option<Finding> {
 }
 
 fn page_faults(machine: &KernelFiles) -> Finding {
-    const SUBJECT: &str = "page faults told to programs (userfaultfd)";
+    const SUBJECT: &str = "page faults reported to programs (userfaultfd)";
     let is_free = machine.number("proc/sys/vm/unprivileged_userfaultfd") == Some(1);
     if is_free || machine.has("dev/userfaultfd") || rustix::process::geteuid().is_root() {
         return Finding::fine(SUBJECT, "allowed");
@@ -83,14 +83,14 @@ fn page_faults(machine: &KernelFiles) -> Finding {
     Finding::note(
         SUBJECT,
         "not for this user",
-        "raw windows of streams hear of faults by a signal instead, which faults inside of system calls do not send",
+        "raw windows of streams learn of faults by a signal instead, which faults inside system calls do not raise",
     )
 }
 
 fn overcommit(machine: &KernelFiles) -> Option<Finding> {
     (machine.number("proc/sys/vm/overcommit_memory")? == 2).then(|| {
         Finding::warning(
-            "memory that is promised (vm.overcommit_memory)",
+            "promised memory (vm.overcommit_memory)",
             "2: no more than there is",
             "stacks count with their whole size, 256 KiB for each fiber, though few of their pages are used",
             "make stacks smaller (GOSSAMER_STACK_KIB=64), or sysctl -w vm.overcommit_memory=0",

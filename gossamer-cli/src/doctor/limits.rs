@@ -50,7 +50,7 @@ fn locked(machine: &KernelFiles) -> Finding {
         Some(bytes) if has_devices => Finding::warning(
             SUBJECT,
             table::bytes(bytes),
-            "what RDMA devices reach is locked: about 3 MiB of a node for each node of another machine",
+            "memory that RDMA devices reach is locked: about 3 MiB of a node for each node of another machine",
             "ulimit -l unlimited  (memlock in /etc/security/limits.conf, LimitMEMLOCK=infinity in a service)",
         ),
         Some(bytes) => Finding::fine(SUBJECT, format!("{}; only RDMA needs it", table::bytes(bytes))),
@@ -97,7 +97,7 @@ fn processor_time(machine: &KernelFiles, processors: usize) -> Option<Finding> {
             SUBJECT,
             format!("{share:.1} processors, of {processors}"),
             format!(
-                "there are as many workers as processors, {processors}: when the time of a tenth of a second is used up, all stand still"
+                "there are as many workers as processors, {processors}: when their share of a tenth of a second is used up, all of them stand still"
             ),
             format!("GOSSAMER_THREADS={whole}"),
         )

@@ -25,7 +25,7 @@ fn count(machine: &KernelFiles, processors: usize) -> Finding {
     const SUBJECT: &str = "processors";
     let all = machine.read("sys/devices/system/cpu/online").map_or(0, |list| listed(&list));
     if processors == 1 {
-        let cost = "one worker: programs run, but nothing runs beside anything else";
+        let cost = "one worker: programs run, but nothing runs in parallel";
         return Finding::note(SUBJECT, "1 for this process", cost);
     }
     Finding::fine(SUBJECT, format!("{processors} for this process, of {all}"))

@@ -56,7 +56,7 @@ fn an_old_kernel_with_few_mappings_is_told_how_many_fibers_fit_and_what_raises_t
     assert!(mappings.cost.contains("about 32765 fibers"), "{}", mappings.cost);
     assert!(mappings.mend.starts_with("sysctl -w vm.max_map_count="), "{}", mappings.mend);
     assert_eq!(about(&findings, "transparent huge pages").severity, Severity::Warning);
-    assert_eq!(about(&findings, "memory that is promised").severity, Severity::Warning);
+    assert_eq!(about(&findings, "promised memory").severity, Severity::Warning);
     assert_eq!(about(&findings, "kernel").severity, Severity::Fine);
 }
 

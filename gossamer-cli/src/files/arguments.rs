@@ -184,7 +184,7 @@ impl SendArguments {
             wrong("give the code that `gossamer recv` has printed with --code, or --rack for the rack's key")
         })?;
         let code = Code::parse(&code).ok_or_else(|| {
-            wrong("the code is not 20 letters and digits, as `gossamer recv` prints them: look again")
+            wrong("the code does not have 20 letters and digits, as `gossamer recv` prints them: check it")
         })?;
         Ok(code.key())
     }

@@ -5,7 +5,7 @@ use gossamer::stream::Error;
 use std::fmt::Display;
 
 /// What the user is to do.
-const ADVICE: &str = "; what has arrived is kept: run both commands again to go on";
+const ADVICE: &str = "; what has arrived is kept: run both commands again to continue";
 
 /// What happened, without the advice.
 #[must_use]
@@ -24,7 +24,7 @@ pub fn stream_lost(other: &str, error: &Error) -> Failure {
     match error {
         Error::PeerLost { .. } => lost(other, &"its connection has ended"),
         Error::Aborted { .. } => lost(other, &"it has given up"),
-        Error::Timeout { .. } => lost(other, &"nothing comes from it any more"),
+        Error::Timeout { .. } => lost(other, &"nothing arrives from it any more"),
         error => lost(other, error),
     }
 }
@@ -40,7 +40,7 @@ mod tests {
             [Error::PeerLost { at: 1 }, Error::Aborted { by: End::Sender, at: 1 }, Error::Timeout { at: 1 }]
         {
             let said = stream_lost("sender", &error).message;
-            assert!(said.ends_with("run both commands again to go on"), "{said}");
+            assert!(said.ends_with("run both commands again to continue"), "{said}");
             assert!(!said.contains("start the stream") && !said.contains('`'), "{said}");
         }
     }

@@ -50,7 +50,7 @@ async fn failure(
 /// What is said about the first file that can no longer be written.
 #[must_use]
 pub fn file_failed(path: &Path, error: &io::Error) -> String {
-    format!("{} cannot be written: {error}; the rest of the output that is for it is lost", path.display())
+    format!("{} cannot be written: {error}; the rest of its output is lost", path.display())
 }
 
 /// How the launcher ends if standard output cannot be written.

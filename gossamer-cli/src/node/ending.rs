@@ -98,7 +98,7 @@ impl How {
         match self {
             Self::Exited(0) => "ended with status 0, but before node 0".into(),
             Self::Exited(exit::LOST) => {
-                "ended with status 75: it lost a peer, and no node says of itself that it failed".into()
+                "ended with status 75: it lost a peer, and no node reports a failure of its own".into()
             }
             Self::Exited(status) => format!("ended with status {status}"),
             Self::Killed { signal, core } => {

@@ -66,8 +66,8 @@ pub fn told((socket, error): &Silent) -> String {
     let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     let why = match state {
         None => "it has ended meanwhile".to_owned(),
-        Some('T' | 't') => "it is stopped, by a signal or a debugger (kill -CONT lets it go on)".to_owned(),
-        Some('Z') => "it has ended, and whoever has started it has not noticed".to_owned(),
+        Some('T' | 't') => "it is stopped, by a signal or a debugger (kill -CONT resumes it)".to_owned(),
+        Some('Z') => "it has ended, and its parent has not noticed yet".to_owned(),
         Some(_) => error.to_string(),
     };
     format!("process {process} does not answer: {why}")

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 #[must_use]
 pub fn text(report: &RdmaReport, variables: &Variables) -> String {
     let set: Vec<_> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let set = if set.is_empty() { "none: all is found by itself".to_owned() } else { set.join(" ") };
+    let set =
+        if set.is_empty() { "none: everything is found automatically".to_owned() } else { set.join(" ") };
     let library = if report.has_library { "was opened" } else { "cannot be opened" };
     let mut text = format!("library        libibverbs.so.1 {library}\nsettings       {set}\n");
     text += &format!("locked memory  {}\n", locked_text(&report.locked_memory));

@@ -139,7 +139,7 @@ impl Rack {
     /// Checks what types cannot check; returns an offset and a message.
     fn check(&self) -> Result<(), (usize, String)> {
         if self.listen.get_ref().parse::<SocketAddr>().is_err() {
-            let what = "`listen` is no IP address with a port, such as \"0.0.0.0:7411\"";
+            let what = "`listen` is not an IP address with a port, such as \"0.0.0.0:7411\"";
             return Err((self.listen.span().start, what.into()));
         }
         for (index, machine) in self.machines.iter().enumerate() {
@@ -147,7 +147,7 @@ impl Rack {
             let usual = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if name.is_empty() || !name.chars().all(usual) {
                 let what =
-                    format!("`name` {name:?} has other characters than letters, digits, `-`, `_` and `.`");
+                    format!("`name` {name:?} has characters other than letters, digits, `-`, `_` and `.`");
                 return Err((machine.name.span().start, what));
             }
             let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty());
@@ -158,11 +158,11 @@ impl Rack {
             }
             for other in self.machines.iter().take(index) {
                 if other.name.get_ref() == name {
-                    let what = format!("`name` {name:?} is that of another machine already");
+                    let what = format!("`name` {name:?} is already that of another machine");
                     return Err((machine.name.span().start, what));
                 }
                 if other.address.get_ref() == address {
-                    let what = format!("`address` {address:?} is that of {} already", other.name.get_ref());
+                    let what = format!("`address` {address:?} is already that of {}", other.name.get_ref());
                     return Err((machine.address.span().start, what));
                 }
             }

@@ -49,7 +49,7 @@ pub async fn respond(
     let mut handshake = Handshake::responder(key)?;
     let message = read_handshake(&mut handshake, &mut stream).await?;
     if !is_new(&message) {
-        return Err(io::Error::new(ErrorKind::InvalidData, "it repeats what another has said"));
+        return Err(io::Error::new(ErrorKind::InvalidData, "it repeats what another peer has said"));
     }
     stream.write_all(&handshake.write()?).await?;
     split(handshake, stream)

@@ -17,7 +17,7 @@ pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
 /// # Errors
 /// If they are not exactly one message of this type.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
-    let wrong = || io::Error::new(ErrorKind::InvalidData, "a message cannot be understood");
+    let wrong = || io::Error::new(ErrorKind::InvalidData, "a message cannot be decoded");
     match postcard::take_from_bytes(bytes) {
         Ok((message, [])) => Ok(message),
         _ => Err(wrong()),

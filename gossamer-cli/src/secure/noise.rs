@@ -161,7 +161,7 @@ impl Frames {
             let (is_last, piece) = match plain.get(..decrypted).and_then(<[u8]>::split_first) {
                 Some((0, piece)) => (false, piece),
                 Some((1, piece)) => (true, piece),
-                _ => return Err(broken("a frame is neither the last of its message nor not the last")),
+                _ => return Err(broken("a frame does not say whether it is the last of its message")),
             };
             if self.message.len() + piece.len() > LONGEST {
                 return Err(broken("a message is too long"));

@@ -29,7 +29,7 @@ fn can_limit() -> bool {
     }
     tried
         .ended_with(3)
-        .said("--mem and --cpus take a cgroup of version 2")
+        .said("--mem and --cpus need a cgroup of version 2")
         .said("systemd-run --scope -p Delegate=yes");
     skipped(
         "limits of nodes: no cgroups of version 2 with the controllers `memory` and `cpu` may be made here",

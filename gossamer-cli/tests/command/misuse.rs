@@ -135,7 +135,7 @@ fn requests_that_belong_into_a_launch_are_refused_elsewhere() {
         for request in [Request::Heartbeat, Request::Command(Command::InputEnd), Request::Binary(vec![1])] {
             let mut client = Client::greeted(&rack).await;
             client.say(&request).await;
-            Client::refused(&client.rest().await, "belongs into a launch");
+            Client::refused(&client.rest().await, "belongs to a launch");
         }
     });
 }

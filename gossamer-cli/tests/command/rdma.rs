@@ -39,7 +39,7 @@ fn what_a_machine_has_is_shown_with_what_is_used_of_it() {
     finished.ended_with(0).was_quiet();
     for line in [
         "library        libibverbs.so.1 was opened",
-        "settings       none: all is found by itself",
+        "settings       none: everything is found automatically",
         "(ulimit -l)",
         "device sim0: ",
         "  port 1: active, Ethernet, MTU 1024; used",
@@ -158,7 +158,8 @@ fn one_check_runs_at_a_time_and_a_client_that_goes_away_leaves_room_for_the_next
     let mut first = start(&mut with_b(&rack, &[]));
     eventually("the second one is turned away", || {
         let second = finish(&mut with_b(&rack, &[]));
-        let is_turned_away = second.status == Some(3) && second.err.contains("somebody else checks RDMA");
+        let is_turned_away =
+            second.status == Some(3) && second.err.contains("somebody else is checking RDMA");
         if !is_turned_away {
             // The first one had not begun yet, or had ended already.
             first = start(&mut with_b(&rack, &[]));

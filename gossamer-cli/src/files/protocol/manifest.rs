@@ -72,7 +72,7 @@ impl Entry {
                 b"" | b"." | b".." => return Err("has a part that is empty, `.` or `..`"),
                 name if name.len() > MOST_NAME => return Err("has a name that is too long"),
                 name if name.ends_with(PART) => {
-                    return Err("ends as the names of incomplete files do: rename it");
+                    return Err("ends like the names of incomplete files: rename it");
                 }
                 _ => {}
             }

@@ -50,6 +50,6 @@ fn tell(reporter: &Reporter, failure: &Failure, patience: Duration) {
     let (why, seconds) = (cause(&failure.message), patience.as_secs());
     reporter.tell(
         &json!({ "event": "waiting again", "why": why, "seconds": seconds }),
-        &format!("gossamer: {why}; waits up to {seconds} s for it to come again"),
+        &format!("gossamer: {why}; waits up to {seconds} s for it to come back"),
     );
 }

@@ -184,7 +184,9 @@ impl<'a> Incoming<'a> {
                 output.put(hasher.at(), bytes, &[])?;
                 match hasher.finish(bytes) == digest {
                     true => Ok(()),
-                    false => Err(WriteError::ThisFile("arrived with other contents than were sent".into())),
+                    false => Err(WriteError::ThisFile(
+                        "arrived with contents other than those that were sent".into(),
+                    )),
                 }
             }
             _ => return Err(malformed("an end in the middle")),

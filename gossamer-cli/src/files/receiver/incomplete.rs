@@ -21,7 +21,8 @@ pub enum Incomplete {
 }
 
 /// What the user is told if others have taken both names.
-pub const TAKEN: &str = "the name that it has while it is incomplete belongs to another user: remove that file, or receive elsewhere";
+pub const TAKEN: &str =
+    "the name of its incomplete file belongs to another user: remove that file, or receive elsewhere";
 
 impl Incomplete {
     /// Looks under both names; nothing, if others own what is there.

@@ -132,7 +132,7 @@ pub fn explain(error: Errno) -> String {
         Errno::LOOP | Errno::XDEV => "its path leads through a symbolic link, which is not followed".into(),
         Errno::NOSYS => "this kernel is older than Linux 5.6".into(),
         Errno::EXIST => "exists".into(),
-        EXCHANGED => "was exchanged by somebody meanwhile".into(),
+        EXCHANGED => "was replaced by somebody meanwhile".into(),
         Errno::FBIG => {
             "File too large for the file system, or for the limit of the receiver (`ulimit -f`)".into()
         }

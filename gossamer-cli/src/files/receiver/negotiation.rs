@@ -43,9 +43,10 @@ pub fn check_offer(offer: &Offer) -> Result<usize, Failure> {
     }
     match block.is_power_of_two() && BLOCKS.contains(block) {
         true => Ok(*block as usize),
-        false => {
-            Err(Failure::new(FAILED, format!("the sender asks for impossible blocks, of {block} bytes")))
-        }
+        false => Err(Failure::new(
+            FAILED,
+            format!("the sender asks for blocks of {block} bytes, which is not possible"),
+        )),
     }
 }
 

@@ -68,7 +68,7 @@ impl PartialFile {
         lock(&file)?;
         if hasher.at() > 0 && !is_still(&file, seen)? {
             return Err(WriteError::ThisFile(
-                "what was there of it has been exchanged; send it again".into(),
+                "its incomplete file was replaced by somebody; send it again".into(),
             ));
         }
         // Whatever comes after these bytes was not checked.
@@ -107,7 +107,7 @@ impl PartialFile {
         let Self { location, partial, file, hasher, writeback } = self;
         if hasher.finish(bytes) != digest {
             rustix::fs::unlinkat(&location.directory, partial, AtFlags::empty())?;
-            let what = "arrived with other contents than were sent; send it again, and check the memory of both machines";
+            let what = "arrived with contents other than those that were sent; send it again, and check the memory of both machines";
             return Err(WriteError::ThisFile(what.into()));
         }
         writeback.finish()?;
@@ -129,7 +129,7 @@ fn create(partial: Location) -> Result<(Location, File), WriteError> {
 
 fn lock(file: &File) -> Result<(), WriteError> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Err(WriteError::ThisFile("another receiver writes it now".into())),
+        Err(Errno::WOULDBLOCK) => Err(WriteError::ThisFile("another receiver is writing it".into())),
         outcome => Ok(outcome?),
     }
 }

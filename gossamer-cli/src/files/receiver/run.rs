@@ -154,7 +154,7 @@ fn check_fits(destination: &Destination, entries: &[Entry]) -> Result<(), Failur
         (Destination::Output(_), [Entry { kind: Kind::File(_) | Kind::Pipe, .. }]) => Ok(()),
         (Destination::Output(_), _) => {
             let count = entries.len();
-            let what = format!("{count} files or directories cannot go to standard output: one file can");
+            let what = format!("standard output takes one file, not {count} files or directories");
             Err(Failure::new(FAILED, what))
         }
         (Destination::Tree(_), _) => Ok(()),

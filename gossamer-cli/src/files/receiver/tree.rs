@@ -141,7 +141,7 @@ impl Tree {
     fn look_for_link(&self, location: &Location, target: &[u8], entry: &Entry) -> Result<Answer, Errno> {
         if entry.leads_out() {
             let target = String::from_utf8_lossy(target);
-            return Ok(Answer::Refused(format!("is a link out of what is sent, to {target}")));
+            return Ok(Answer::Refused(format!("is a link that leads out of what is sent, to {target}")));
         }
         Ok(match location.stat()? {
             Some(there) if is(&there, FileType::Directory) => {

@@ -73,7 +73,7 @@ fn send_extents(contents: &mut Contents<'_, '_>, source: &Source) -> Result<(), 
         contents.pass_over(extent.start);
         while contents.at() < extent.end {
             if !contents.piece(extent.end - contents.at(), |place, at| file.read_at(place, at))? {
-                return Err(Unsent::Entry("has become shorter while it was sent; send it again".into()));
+                return Err(Unsent::Entry("became shorter while it was being sent; send it again".into()));
             }
         }
     }

@@ -41,7 +41,7 @@ pub fn list(files: &[PathBuf]) -> Result<Listing, Failure> {
         let path = file.canonicalize().map_err(|error| wrong(error.to_string()))?;
         let name = file.file_name().or(path.file_name()).ok_or_else(|| wrong("it has no name".into()))?;
         if !names.insert(name.to_owned()) {
-            return Err(wrong("something else of that name is sent, too".into()));
+            return Err(wrong("something else with that name is sent, too".into()));
         }
         listing.walk(&path, Path::new(name));
     }

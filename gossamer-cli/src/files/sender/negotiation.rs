@@ -48,11 +48,11 @@ pub fn connect(arguments: &SendArguments, key: &Key, block: u32) -> Result<Contr
                 format!("{error}; --to takes the host and the port at which `gossamer recv` says that it waits")
             }
             KnockError::Handshake(error) if arguments.secret.rack => format!(
-                "whoever listens there does not take the rack's key ({error}): both machines need the same key file, and \
-                 the receiver --rack"
+                "what listens there does not accept the rack's key ({error}): both machines need the same key file, and \
+                 the receiver needs --rack"
             ),
             KnockError::Handshake(error) => format!(
-                "the receiver does not take the code ({error}): look whether it is the one that it has printed, which \
+                "the receiver does not accept the code ({error}): check that it is the one that the receiver has printed; it \
                  works once"
             ),
         };
@@ -66,7 +66,7 @@ pub fn connect(arguments: &SendArguments, key: &Key, block: u32) -> Result<Contr
 }
 
 fn malformed() -> Failure {
-    Failure::new(FAILED, "what the receiver says makes no sense: run one version on both sides")
+    Failure::new(FAILED, "what the receiver says makes no sense: run the same version on both sides")
 }
 
 /// Sends the manifest, and waits for the answers.

@@ -29,7 +29,7 @@ pub fn run(arguments: &SendArguments) -> Result<u8, Failure> {
     told.recv_timeout(limit).unwrap_or_else(|_| {
         let limit = humantime::format_duration(limit);
         let what = format!(
-            "not all was sent within {limit}; what has arrived is kept: run both commands again to go on"
+            "not everything was sent within {limit}; what has arrived is kept: run both commands again to continue"
         );
         arguments.output_format.reporter().conclude("sent", Err(Failure::new(TIMED_OUT, what)))
     })

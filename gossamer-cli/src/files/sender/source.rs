@@ -65,7 +65,7 @@ impl Source {
     pub fn check_unchanged(&self) -> Result<(), String> {
         match stamp(&self.file) {
             Ok(stamp) if stamp == self.stamp => Ok(()),
-            Ok(_) => Err("has changed while it was sent; send it again".into()),
+            Ok(_) => Err("changed while it was being sent; send it again".into()),
             Err(error) => Err(error.to_string()),
         }
     }

@@ -16,7 +16,7 @@ pub fn unlimited(node: u32, why: &str) -> Failure {
     lacking(
         node,
         format_args!(
-            "--mem and --cpus take a cgroup of version 2 for it, and there is none: {why}.\nStart `gossamer run --local`, or the daemon, \
+            "--mem and --cpus need a cgroup of version 2, and there is none: {why}.\nStart `gossamer run --local`, or the daemon, \
              in a cgroup of its own: as a service with Delegate=yes, or by `systemd-run --scope -p Delegate=yes` (and --user, if \
              not as root)"
         ),

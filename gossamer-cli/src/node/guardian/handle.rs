@@ -233,7 +233,7 @@ impl Guardian {
         let how = match ended {
             Ok(status) if status.success() => return None,
             Ok(status) => How::of(status).sentence(),
-            Err(error) => format!("ended, the kernel does not tell how: {error}"),
+            Err(error) => format!("ended; the kernel does not say how: {error}"),
         };
         orphans.are_there = true;
         orphans.cgroups.extend(self.cgroup);

@@ -36,7 +36,7 @@ pub fn version(command: &str, daemon: &str) -> Finding {
     Finding::warning(
         SUBJECT,
         format!("{daemon}, and that of this command is {command}"),
-        "they may not understand each other, or do the same in other ways",
+        "they may not understand each other, or may behave differently",
         "install the same version of gossamer on all machines, and start their daemons again",
     )
 }
@@ -97,7 +97,7 @@ pub fn ways(others: &[(String, Result<(), String>)]) -> Vec<Finding> {
         findings.push(Finding::problem(
             SUBJECT,
             format!("closed to {}: {why}", names.join(", ")),
-            "nodes there and here cannot meet, so a program with both does not start",
+            "nodes here and there cannot connect, so a program with both does not start",
             "let machines of the rack reach each other at all TCP ports that the kernel gives out \
              (net.ipv4.ip_local_port_range), and at addresses that are the same for all",
         ));

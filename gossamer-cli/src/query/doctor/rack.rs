@@ -164,7 +164,7 @@ async fn reach(
 }
 
 fn unreached(failure: &Failure) -> Finding {
-    let cost = "nothing can be started there, and nothing is known of it";
+    let cost = "nothing can be started there, and nothing is known about it";
     let mend =
         "gossamer daemon (or systemctl start gossamer) on that machine; gossamer status says who is there";
     Finding::problem("daemon", failure.message.clone(), cost, mend)
@@ -175,10 +175,15 @@ fn deaf(why: &str) -> Finding {
         "where nodes listen",
         why,
         "nodes of other machines cannot reach nodes there",
-        "write an address into the configuration that the machine has itself",
+        "give an address in the configuration that the machine itself has",
     )
 }
 
 fn fell_silent(why: &str) -> Finding {
-    Finding::problem("daemon", format!("gives no more answers: {why}"), "it is not known whom it reaches", "")
+    Finding::problem(
+        "daemon",
+        format!("gives no more answers: {why}"),
+        "it is not known which machines it reaches",
+        "",
+    )
 }

@@ -18,7 +18,7 @@ use std::path::Path;
 
 const NODE_TITLES: [&str; 8] =
     ["NODE", "MACHINE", "PROCESS", "WORKERS", "BUSY", "SERVED/S", "FIBERS", "PROGRAM"];
-const RUNNING_TITLES: [&str; 2] = ["SHARE", "FOUND RUNNING, OF ALL LOOKS AT ALL WORKERS"];
+const RUNNING_TITLES: [&str; 2] = ["SHARE", "FOUND RUNNING, OF ALL SAMPLES OF ALL WORKERS"];
 /// The parts, from top to bottom.
 const PARTS: [&str; 4] = ["nodes", "workers", "peers", "running"];
 /// The part that is chosen at first.

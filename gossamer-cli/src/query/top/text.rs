@@ -29,7 +29,7 @@ pub(crate) fn text(nodes: &[&SeenNode<NodeActivity>], order: Order) -> String {
     }
     let running = running(nodes);
     if !running.is_empty() {
-        text += "\nfound running, of all looks at all workers\n";
+        text += "\nfound running, of all samples of all workers\n";
     }
     for (what, share) in running.iter().take(SHOWN) {
         text += &format!("{:5.1} %  {what}\n", share * 100.0);

@@ -210,7 +210,7 @@ fn contents_with_another_digest_get_no_name() {
     let scratch = Scratch::new("hostile-digest");
     let records = [Record::Begin { entry: 0, at: 0 }, Record::Data { at: 0, bytes: b"abc" }, Record::End];
     let (_, received) = attack_saying(&scratch.0, &[file("a", 3), file("never", 1)], &records, &[(0, 3, 1)]);
-    received.ended_with(1).said("other contents than were sent").said("was not sent");
+    received.ended_with(1).said("contents other than those that were sent").said("was not sent");
     assert_eq!(event(&received, "done")["failed"], 2);
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
 }
@@ -220,9 +220,9 @@ fn another_version_is_told_so() {
     let scratch = Scratch::new("hostile-version");
     for (offer, status, words) in [
         (Offer { protocol: PROTOCOL + 1, ..Hostile::offer() }, 3, "install one version"),
-        (Offer { block: 1 << 30, ..Hostile::offer() }, 1, "impossible blocks"),
-        (Offer { block: 0, ..Hostile::offer() }, 1, "impossible blocks"),
-        (Offer { block: 100_000, ..Hostile::offer() }, 1, "impossible blocks"),
+        (Offer { block: 1 << 30, ..Hostile::offer() }, 1, "which is not possible"),
+        (Offer { block: 0, ..Hostile::offer() }, 1, "which is not possible"),
+        (Offer { block: 100_000, ..Hostile::offer() }, 1, "which is not possible"),
     ] {
         let receiver = recv(&scratch.0, &[]);
         let hostile = Hostile::new(&receiver, &offer);

@@ -139,6 +139,6 @@ fn a_file_that_is_the_same_and_has_another_name_keeps_its_mode() {
     fs::hard_link(&other, to.join("file")).unwrap();
     let (sent, received) = transfer(&[&from], &to, &[], &[]);
     sent.ended_with(1);
-    received.ended_with(1).said("exchanged");
+    received.ended_with(1).said("replaced by somebody");
     assert_eq!(fs::metadata(&other).unwrap().mode() & 0o777, 0o600);
 }

@@ -181,9 +181,9 @@ fn a_transfer_by_code_speaks_of_the_code_and_one_by_the_rack_of_its_key() {
     });
     let code = ["send", file, "--to", &at, "--code", "0000-1111-2222-3333-4444"];
     let by_code = finish(&mut gossamer(&code));
-    by_code.ended_with(3).said("does not take the code");
+    by_code.ended_with(3).said("does not accept the code");
     assert!(!by_code.err.contains("rack"), "{by_code:?}");
     let by_key = finish(&mut by_rack(&rack, "send", &[file, "--to", &at]));
-    by_key.ended_with(3).said("does not take the rack's key");
+    by_key.ended_with(3).said("does not accept the rack's key");
     answering.join().unwrap();
 }

@@ -72,7 +72,7 @@ fn a_wrong_code_is_turned_away_and_the_receiver_goes_on_waiting() {
     let receiver = recv(&to, &[]);
     for _ in 0..2 {
         let mut wrong = gossamer(&["send", "--to", &receiver.address, "--code", "0000-1111-2222-3333-4444"]);
-        finish(wrong.arg(&from)).ended_with(3).said("does not take the code");
+        finish(wrong.arg(&from)).ended_with(3).said("does not accept the code");
     }
     // It does not mind a peer that says nothing, either.
     let _silent = std::net::TcpStream::connect(&receiver.address).unwrap();
@@ -95,9 +95,9 @@ fn mistakes_on_the_command_line_are_told_before_anything_is_sent() {
     let file = from.to_str().unwrap();
     for (arguments, words) in [
         (&["send", "--to", "127.0.0.1:1", "--code", code, "/no/such/file"][..], "/no/such/file"),
-        (&["send", "--to", "127.0.0.1:1", "--code", "0000", file], "look again"),
+        (&["send", "--to", "127.0.0.1:1", "--code", "0000", file], "check it"),
         (&["send", "--to", "127.0.0.1:1", file], "--code"),
-        (&["send", "--to", "127.0.0.1:1", "--code", code, file, file], "of that name"),
+        (&["send", "--to", "127.0.0.1:1", "--code", code, file, file], "with that name"),
         (&["send", "--to", "127.0.0.1:1", "--code", code, file, "-"], "alone"),
         (&["send", "--to", "127.0.0.1:1", "--code", code, "/"], "no name"),
         (&["recv", "--output", "/no/such/directory"], "make it first"),
@@ -148,7 +148,7 @@ fn a_file_that_changes_while_it_is_sent_is_not_taken() {
         use std::os::unix::fs::FileExt;
         fs::File::options().write(true).open(from).unwrap().write_all_at(b"changed", 0).unwrap();
     });
-    both(&finished, 1, "has changed while it was sent");
+    both(&finished, 1, "changed while it was being sent");
     assert!(!scratch.path("to/file").exists() && scratch.path("to/small").exists());
     assert!(scratch.path("to/file.gossamer-part").exists());
     all_well(&transfer(&[&scratch.path("file")], &scratch.path("to"), &[], &[]));
@@ -160,7 +160,7 @@ fn a_file_that_becomes_shorter_while_it_is_sent_is_not_taken() {
     let (scratch, finished) = meanwhile("trouble-shorter", |from, _| {
         fs::File::options().write(true).open(from).unwrap().set_len(3 << 20).unwrap();
     });
-    both(&finished, 1, "while it was sent");
+    both(&finished, 1, "while it was being sent");
     assert!(!scratch.path("to/file").exists() && scratch.path("to/small").exists());
 }
 
