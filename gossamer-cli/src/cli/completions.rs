@@ -171,7 +171,11 @@ function __fish_gossamer_program_at
                 return
         end
     end
-    return 1
+    # A program may begin here. Without a letter of its name, the files of this directory are the better offer.
+    set -l word (commandline -ct)
+    test $at -eq (math (count $words) + 1) -a -n "$word"
+    and not string match -q -- '-*' $word
+    and echo $at
 end
 
 function __fish_gossamer_program
