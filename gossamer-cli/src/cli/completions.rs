@@ -101,7 +101,8 @@ _gossamer_words() {
         done
         # A program may begin here. Without a letter of its name, the files of this directory are the better offer.
         if [[ -z "$program" && "$current" != -* ]] && ((index == COMP_CWORD)); then
-            if [[ " ${COMP_WORDS[*]:COMP_CWORD + 1} " == *" -- "* ]]; then
+            # Between two words, bash takes the second for the current one, and nothing of it.
+            if [[ " ${COMP_WORDS[*]:COMP_CWORD} " == *" -- "* ]]; then
                 COMPREPLY=($(compgen -W "OPTIONS" -- "$current"))
                 compopt +o default +o bashdefault 2>/dev/null
                 return
