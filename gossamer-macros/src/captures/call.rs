@@ -17,10 +17,11 @@ pub(crate) enum Arguments {
 }
 
 /// The methods of a trust that delegate a closure.
-const TRUST_METHODS: [(&str, Arguments); 23] = [
+const TRUST_METHODS: [(&str, Arguments); 25] = [
     ("apply", Arguments::Captures("apply_with")),
     ("apply_then", Arguments::Captures("apply_with_then")),
     ("apply_async", Arguments::Captures("apply_with_async")),
+    ("apply_unawaited", Arguments::Captures("apply_with_unawaited")),
     ("try_apply", Arguments::Captures("try_apply_with")),
     ("launch", Arguments::Captures("launch_with")),
     ("launch_then", Arguments::Captures("launch_with_then")),
@@ -32,6 +33,7 @@ const TRUST_METHODS: [(&str, Arguments); 23] = [
     ("apply_with", Arguments::Explicit),
     ("apply_with_then", Arguments::Explicit),
     ("apply_with_async", Arguments::Explicit),
+    ("apply_with_unawaited", Arguments::Explicit),
     ("try_apply_with", Arguments::Explicit),
     ("launch_with", Arguments::Explicit),
     ("launch_with_then", Arguments::Explicit),
@@ -65,16 +67,18 @@ const SHARDED_CALLS: usize = 4;
 
 /// Those of collections that are called on a value. Many other types have an `update`, of a closure alone; and a `retain`, of one that
 /// captures.
-const COLLECTION_METHODS: [(&str, Arguments); 13] = [
+const COLLECTION_METHODS: [(&str, Arguments); 15] = [
     ("update", Arguments::Captures("update_with")),
     ("update_then", Arguments::Captures("update_with_then")),
     ("update_async", Arguments::Captures("update_with_async")),
+    ("update_unawaited", Arguments::Captures("update_with_unawaited")),
     ("updates", Arguments::Captures("updates_with")),
     ("updates_marking", Arguments::Captures("updates_marking_with")),
     ("merges", Arguments::Captures("merges_with")),
     ("update_with", Arguments::Explicit),
     ("update_with_then", Arguments::Explicit),
     ("update_with_async", Arguments::Explicit),
+    ("update_with_unawaited", Arguments::Explicit),
     ("updates_with", Arguments::Explicit),
     ("updates_marking_with", Arguments::Explicit),
     ("merges_with", Arguments::Explicit),

@@ -119,6 +119,17 @@ fn a_callback_comes_after_the_captures() {
 }
 
 #[test]
+fn a_request_that_nobody_waits_for_takes_captures() {
+    assert_rewritten(
+        "fn add(t: Trust<u64>, v: &DistVec<u64>, a: u64) { t.apply_unawaited(|t| *t += a); v.update_unawaited(3, |n| *n += a); }",
+        "fn add(t: Trust<u64>, v: &DistVec<u64>, a: u64) {
+            t.__apply_with_unawaited((a,), const { |t, (a,)| { place!{} *t += a } });
+            v.__update_with_unawaited(3, (a,), const { |n, (a,)| { place!{} *n += a } });
+        }",
+    );
+}
+
+#[test]
 fn type_arguments_get_one_more_for_the_captures() {
     assert_rewritten(
         "fn get(total: &Trust<u64>, a: u64) -> u64 { total.apply::<u64, _>(|total| *total + a) }",

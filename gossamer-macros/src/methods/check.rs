@@ -8,13 +8,15 @@ use crate::report::Report;
 use quote::ToTokens;
 
 /// The methods that every `Trust` has, itself or by the traits of the prelude: found before any that it dereferences to.
-const TAKEN: [&str; 22] = [
+const TAKEN: [&str; 24] = [
     "apply",
     "apply_with",
     "apply_then",
     "apply_with_then",
     "apply_async",
     "apply_with_async",
+    "apply_unawaited",
+    "apply_with_unawaited",
     "try_apply",
     "try_apply_with",
     "launch",

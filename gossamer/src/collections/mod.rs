@@ -55,6 +55,7 @@ mod parts;
 mod ranges;
 mod travel;
 mod update_batches;
+mod update_unawaited;
 mod updates;
 mod values;
 

@@ -40,6 +40,20 @@ impl<T: 'static> Trust<T> {
         self.target().call_then::<N, _, _, _, _>(closure, arguments, or_report(then, sent_from));
     }
 
+    /// Like `apply_with_unawaited`.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn send_unawaited<N, C: NoRef, F>(
+        &self,
+        closure: F,
+        arguments: C,
+        sent_from: &'static Location<'static>,
+    ) where
+        F: FnOnce(&mut T, C) + Send + 'static,
+    {
+        self.target().call_unawaited::<N, _, _>(closure, arguments, sent_from);
+    }
+
     /// Like `apply_here`, with an error instead of a panic.
     #[track_caller]
     pub(crate) fn apply_here_around<N, U>(

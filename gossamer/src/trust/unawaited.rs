@@ -1,7 +1,105 @@
-//! Errors of requests that nobody waits for.
+//! Requests that nobody waits for, and their errors.
 
 use crate::lane::error::{DelegationError, print};
+use crate::lane::operation::refuse_captures;
+use crate::trust::call::{From, Target};
+use crate::trust::{NoRef, Trust};
+use crate::wire::captured::Captured;
+use crate::worker;
 use std::panic::Location;
+
+impl<T: 'static> Trust<T> {
+    /// Applies a closure that returns nothing, and goes on. In a fiber on the trustee's own worker this is a direct
+    /// call, which takes a fraction of the time of [`apply_then`](Self::apply_then).
+    ///
+    /// Like all requests of a fiber to one trustee, it is served in the order in which they were sent: so a later
+    /// `apply` finds its effect. A fiber that sends faster than the trustee serves waits for room on the lane. Where
+    /// nothing can wait (in a delegated closure or in a callback) requests queue in memory up to
+    /// [`Config::backlog`](crate::Config::backlog). A thread that is not a worker waits until the closure has been
+    /// applied. If the closure panics, the error is printed.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = gossamer::Trustee::all().into_iter().map(|trustee| trustee.entrust(0_u64));
+    /// let counts: Vec<_> = counts.collect();
+    /// for number in 0..1000 {
+    ///     counts[number % 2].apply_unawaited(|count| *count += 1);
+    /// }
+    /// assert_eq!(counts[0].apply(|count| *count) + counts[1].apply(|count| *count), 1000); // behind them
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If the backlog is full.
+    #[inline]
+    #[track_caller]
+    pub fn apply_unawaited<F>(&self, closure: F)
+    where
+        F: FnOnce(&mut T) + Send + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let closure = |property: &mut T, ()| closure(property);
+        self.target().call_unawaited::<F, _, _>(closure, (), Location::caller());
+    }
+
+    /// Like [`apply_unawaited`](Self::apply_unawaited), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counter = gossamer::Trustee::all()[1].entrust(40_u64);
+    /// counter.apply_with_unawaited(|count, by| *count += by, 2); // goes on at once
+    /// assert_eq!(counter.apply(|count| *count), 42);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`apply_unawaited`](Self::apply_unawaited).
+    #[inline]
+    #[track_caller]
+    pub fn apply_with_unawaited<C: NoRef, F>(&self, closure: F, arguments: C)
+    where
+        F: FnOnce(&mut T, C) + Send + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.target().call_unawaited::<F, _, _>(closure, arguments, Location::caller());
+    }
+
+    /// As written by the macros (see `arguments_first`).
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_with_unawaited<C: Captured, F>(&self, arguments: C, closure: F)
+    where
+        F: FnOnce(&mut T, C) + Send + 'static,
+    {
+        self.apply_with_unawaited(closure, arguments);
+    }
+}
+
+impl<T: 'static> Target<'_, T> {
+    /// Applies a closure: within this call where that keeps the order of requests and the property is free, otherwise
+    /// later. Reports name the type `N`: the user's closure, where `closure` only wraps it.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn call_unawaited<N, C, F>(
+        &self,
+        closure: F,
+        arguments: C,
+        sent_from: &'static Location<'static>,
+    ) where
+        C: NoRef,
+        F: FnOnce(&mut T, C) + Send + 'static,
+    {
+        let can_be_now = worker::with(
+            |current| matches!(self.from(current), From::Trustee(here) if here.may_block() && !here.has_outstanding_here()),
+        );
+        if !can_be_now {
+            let then = move |outcome| report_failure(outcome, sent_from);
+            return self.call_then::<N, _, _, _, _>(closure, arguments, then);
+        }
+        report_failure(self.call::<N, _, _, _>("apply_unawaited", closure, arguments), sent_from);
+    }
+}
 
 /// The completion of a request whose error nobody takes: prints the error.
 #[inline(always)]
@@ -21,4 +119,16 @@ pub(super) fn or_report<U: 'static>(
 #[cold]
 pub(crate) fn report_unawaited(error: DelegationError, sent_from: &'static Location<'static>) {
     print(&format!("gossamer: {}; its callback is not called\n", error.with_sender(sent_from)));
+}
+
+/// Reports the error of a request without a callback.
+#[inline(always)]
+fn report_failure(outcome: Result<(), DelegationError>, sent_from: &'static Location<'static>) {
+    #[cold]
+    fn report(error: DelegationError, sent_from: &'static Location<'static>) {
+        print(&format!("gossamer: {}\n", error.with_sender(sent_from)));
+    }
+    if let Err(error) = outcome {
+        report(error, sent_from);
+    }
 }

@@ -19,10 +19,11 @@ fn panic_at(body: impl FnOnce()) -> (String, u32) {
 fn an_index_out_of_range_is_a_panic_of_the_caller() {
     in_runtime(2, || {
         let vector = DistVec::filled(10, 0_u64);
-        let calls: [fn(&DistVec<u64>); 8] = [
+        let calls: [fn(&DistVec<u64>); 9] = [
             |vector| _ = vector.get(10),
             |vector| vector.set(10, 1),
             |vector| vector.update(10, |element| *element += 1),
+            |vector| vector.update_unawaited(10, |element| *element += 1),
             |vector| vector.swap(3, 10),
             |vector| drop(vector.gather([0, 10, 1])),
             |vector| vector.scatter([(10, 1)]),

@@ -34,7 +34,8 @@ fn send_in_every_way(properties: &[Trust<u8>], sender: usize, count: u64) {
     for number in 0..count {
         // Properties of one trustee: the order holds for all of them together.
         let property = &properties[random.usize(..properties.len())];
-        match random.u8(..8) {
+        match random.u8(..10) {
+            8 | 9 => property.apply_with_unawaited(|p, own| _ = take(p, own), (sender, number)),
             0 => assert_eq!(property.apply_with(take, (sender, number)), number),
             1 => assert_eq!(property.try_apply_with(take, (sender, number)), Ok(number)),
             2 | 3 => pending.push((number, property.apply_with_async(take, (sender, number)))),
@@ -96,6 +97,47 @@ fn what_a_fiber_sends_without_waiting_is_served_before_what_it_waits_for() {
             list.apply_with_then(|list, round| list.push(round), round, |()| ());
             assert_eq!(list.apply(|list| list.last().copied()), Some(round));
         }
+    });
+}
+
+#[test]
+fn what_nobody_waits_for_is_served_before_what_the_fiber_waits_for() {
+    near_and_far(|trustee| {
+        let list = trustee.entrust(Vec::<u32>::new());
+        for round in 0..1000 {
+            // Behind a request that goes by the lane even to the worker's own trustee.
+            if round % 3 == 0 {
+                list.apply_with_then(|list, round| list.push(round), round, |()| ());
+            } else {
+                list.apply_with_unawaited(|list, round| list.push(round), round);
+            }
+            if round % 10 == 9 {
+                assert!(list.apply(|list| list.iter().copied().eq(0..list.len() as u32)));
+                assert_eq!(list.apply(|list| list.len()), round as usize + 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn what_nobody_waits_for_does_not_borrow_a_property_that_is_in_use() {
+    in_runtime(1, || {
+        let list = entrust(Vec::<u32>::new());
+        let again = |list: &mut Vec<u32>, own: Trust<Vec<u32>>| {
+            own.apply_unawaited(|list| list.push(2));
+            list.push(1);
+        };
+        list.apply_with_unawaited(again, list.clone());
+        assert_eq!(list.apply(|list| list.clone()), [1, 2]);
+        list.apply_then(|_| (), {
+            let list = list.clone();
+            move |()| list.apply_unawaited(|list| list.push(3)) // a callback cannot wait
+        });
+        list.apply(|_| ());
+        integration_tests::wait_until(|| {
+            gossamer::yield_now();
+            list.apply(|list| list.len()) == 3
+        });
     });
 }
 

@@ -1,7 +1,7 @@
 //! A panic in a delegated closure reaches its caller, with its message and its places, and nobody else.
 
 use gossamer::{DelegationError, Latch, Reason, Sharded, Trustee, entrust, spawn_on_with};
-use integration_tests::{Tally, in_runtime, near_and_far, panic_text, wait_until};
+use integration_tests::{Tally, in_child, in_runtime, near_and_far, panic_text, wait_until};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -50,6 +50,24 @@ fn apply_panics_at_its_caller_with_the_message_the_place_and_the_sender() {
         assert!(places.len() == 2 && places.iter().all(|place| is_in(place, lines.clone())), "{text}");
         assert_eq!(number.apply(|number| *number), 7);
     });
+}
+
+#[test]
+fn a_panic_that_nobody_waits_for_spares_the_fiber_and_is_printed_with_its_places() {
+    let ended = in_child(
+        |_| (),
+        || {
+            near_and_far(|trustee| {
+                let number = trustee.entrust(7_u32);
+                number.apply_with_unawaited(|number, by| panic!("{number} plus {by} unheard"), 5);
+                number.apply_unawaited(|number| *number += 1);
+                assert_eq!(number.apply(|number| *number), 8);
+            });
+        },
+    );
+    assert!(ended.status.success(), "{}", ended.errors);
+    let printed = |line: &&str| line.contains("7 plus 5 unheard") && line.matches(file!()).count() >= 2;
+    assert!(ended.errors.lines().filter(printed).count() >= 2, "{}", ended.errors);
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub fn from_fibers(parts: &[Trust<Part>], root: u32) {
                     let from = place * count as u32 + number as u32;
                     for to in row {
                         let place = to as usize / count;
-                        parts[to as usize % count].apply_then(move |part| part.visit(place, from), drop);
+                        parts[to as usize % count].apply_unawaited(move |part| part.visit(place, from));
                     }
                 }
             });
@@ -120,7 +120,7 @@ pub fn from_closures(parts: &[Trust<Part>], root: u32) -> bool {
                     let from = place * count as u32 + number as u32;
                     for to in &part.rows[place as usize] {
                         let place = *to as usize / count;
-                        parts[*to as usize % count].apply_then(move |part| part.visit(place, from), drop);
+                        parts[*to as usize % count].apply_unawaited(move |part| part.visit(place, from));
                     }
                 }
             }));
