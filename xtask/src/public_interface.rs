@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &PublicInterfaceArguments) -> Result<u8> {
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)
         .build()
-        .map_err(|error| Failure::new(format!("what rustdoc says is not understood: {error}")))?;
+        .map_err(|error| Failure::new(format!("rustdoc's description cannot be read: {error}")))?;
     let now = interface.to_string();
     let path = root.join(WRITTEN);
     if !arguments.check {
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &PublicInterfaceArguments) -> Result<u8> {
         return Ok(0);
     }
     Err(Failure::new(format!(
-        "the public interface is not as {WRITTEN} says:\n{differences}if that is meant, write it down: cargo xtask public-interface"
+        "the public interface differs from {WRITTEN}:\n{differences}if that is intended, write it down: cargo xtask public-interface"
     )))
 }
 

@@ -82,7 +82,7 @@ impl Reader {
         let magic: [u8; 15] = reader.exactly()?;
         let [version]: [u8; 1] = reader.exactly()?;
         if magic != *MAGIC {
-            return Err(damaged("this is no snapshot of hydra"));
+            return Err(damaged("this is not a snapshot of hydra"));
         }
         reader.version = version.wrapping_sub(b'0');
         if !(1..=VERSION).contains(&reader.version) {

@@ -94,7 +94,7 @@ impl Pages {
     fn page_of(&self, file: PathBuf) -> Result<Page> {
         let Ok(place) = file.strip_prefix(&self.repository) else {
             return Err(Failure::new(format!(
-                "{}: the book links to it; it is not of the repository",
+                "{}: the book links to it, but it is not in the repository",
                 file.display()
             )));
         };
@@ -130,7 +130,7 @@ impl Pages {
         if headings(&there.content).any(|name| name == heading) {
             return Ok(format!("{}{}#{heading}", up(page), there.path));
         }
-        Err(Failure::new(format!("{} links to {target}, and there is no such heading", page.file.display())))
+        Err(Failure::new(format!("{} links to {target}, but there is no such heading", page.file.display())))
     }
 
     /// The content of a page whose links lead to pages of the book and whose pictures are in it.

@@ -172,7 +172,7 @@ impl Recording {
             return Ok(None);
         }
         let text = fs::read_to_string(&path).at(&path)?;
-        let wrong = |error| Failure::new(format!("{}: it is no recording: {error}", path.display()));
+        let wrong = |error| Failure::new(format!("{}: it is not a recording: {error}", path.display()));
         serde_json::from_str(&text).map(Some).map_err(wrong)
     }
 }

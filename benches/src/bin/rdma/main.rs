@@ -62,7 +62,7 @@ fn parse(arguments: &[&str]) -> Result<Options, String> {
     let mut rest = arguments.iter();
     while let Some(name) = rest.next() {
         let value = *rest.next().ok_or_else(|| format!("{name} has no value"))?;
-        let number = || value.parse().map_err(|_| format!("{name} {value} is no number"));
+        let number = || value.parse().map_err(|_| format!("{name} {value} is not a number"));
         match *name {
             "--rounds" => options.rounds = number()? as usize,
             "--millis" => options.millis = number()?,

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: soak [options]
 
-Starts a rack of processes on this machine, has its fibers do requests of all kinds (values up to 4 MiB, callbacks, spawns, latches,
+Starts a rack of processes on this machine, makes its fibers send requests of all kinds (values up to 4 MiB, callbacks, spawns, latches,
 trusts that come and go, panics, streams, collectives), checks every answer, and prints what memory all nodes have together, as a
 Markdown table: a row for each step of time, and a last one after the allocator was asked to return what it holds.
 

@@ -33,7 +33,7 @@ impl Options {
             let value = rest.next().ok_or_else(|| format!("{name} has no value (--help)"))?;
             let number = || {
                 let number = value.parse().ok().filter(|number| *number > 0);
-                number.ok_or_else(|| format!("{name} {value} is no number above 0"))
+                number.ok_or_else(|| format!("{name} {value} is not a number above 0"))
             };
             match name.as_str() {
                 "--minutes" => options.minutes = number()?,

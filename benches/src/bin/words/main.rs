@@ -10,7 +10,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: words [--threads N] [--mib N] [--rounds N]
 
-N workers, or plain pinned threads (default 2), count the words of a text of so many MiB (default 1024) that was made up beforehand:
+N workers, or plain pinned threads (default 2), count the words of a made-up text of N MiB (default 1024):
 a vocabulary of 500,000 with the frequencies of large collections of texts. `DistMap::merges`; `dashmap`, which is asked for each word; and for comparison a `HashMap` of each
 thread's own, which are put together in the end. All hash with foldhash, and split the text in the same way. They take turns; a line gives the
 median, least and most of the rounds (default 5), in millions of words a second, and of the ratios within each round.";

@@ -83,7 +83,7 @@ impl Source {
     /// A word as a number.
     pub fn number<T: FromStr>(&self, word: Option<&str>, what: &str) -> Result<T, FileError> {
         let Some(word) = word else { return Err(self.wrong(format_args!("{what} is missing"))) };
-        word.parse().map_err(|_| self.wrong(format_args!("`{word}` is no number that {what} can be")))
+        word.parse().map_err(|_| self.wrong(format_args!("`{word}` is not a number that {what} can be")))
     }
 
     /// A number of vertices: each vertex has a number of 32 bits, and one number stands for no vertex.

@@ -44,7 +44,7 @@ fn a_bad_file_is_refused_with_its_line() {
     for (name, text, problem) in [
         ("a.gr", "p sp 3 1\na 1 4 10\n", ":2: vertex 4 is out of range: there are 3, counted from 1"),
         ("b.gr", "p sp 3 2\na 1 2 10\n", ":3: the file ends after 1 of 2 arcs: is it truncated?"),
-        ("c.txt", "0 1\n1 x\n", ":2: `x` is no number that a vertex can be"),
+        ("c.txt", "0 1\n1 x\n", ":2: `x` is not a number that a vertex can be"),
     ] {
         let file = Temporary::new(name, text);
         for nodes in [1, 2] {
