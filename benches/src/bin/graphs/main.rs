@@ -18,11 +18,12 @@ use std::time::Instant;
 const USAGE: &str = "\
 usage: graphs [--threads N] [--nodes N] [--scale N] [--roots N]
 
-Searches a Kronecker graph of 2^N vertices (default 16) from N roots (default 12), on N workers (default 2) of each of N nodes
-(default 1; more of them are in this process), and on as many plain pinned threads: in turn, root by root. Both results are compared. The
-breadth-first search also sends all edges, in batches and one by one; delegated closures cannot wait, so theirs queue up: 0 if there are too
-many. Lines give the median, least and most of the roots, in millions of edges a second (those of the vertices that were reached, each counted
-once), and of the ratios for each root.";
+Searches a Kronecker graph of 2^N vertices (default 16) from so many roots (default 12), on N workers (default 2) of
+each of N nodes (default 1; more of them are in this process; with GOSSAMER_PIN=0 and `gossamer run --local N`, they
+are N processes), and on as many plain pinned threads: in turn, root by root. Both results are compared. The breadth-
+first search also sends all edges, in batches and one by one; delegated closures cannot wait, so theirs queue up: 0 if
+there are too many. Lines give the median, least and most of the roots, in millions of edges a second (those of the
+vertices that were reached, each counted once), and of the ratios for each root.";
 
 /// As of the lengths of edges, which are below 1.
 const DELTA: f32 = 0.1;
@@ -95,7 +96,7 @@ fn run(scale: usize, roots: usize) {
         "ratio",
         "BFS, `Frontier`, all edges sent",
         "BFS, a request for each edge, from fibers",
-        "`Frontier`, all edges sent, is this many times as fast",
+        "`Frontier`, all edges sent, is so many times as fast",
         "BFS, a request for each edge, from delegated closures",
         "SSSP, `Frontier`",
         "SSSP, plain threads",
