@@ -90,9 +90,10 @@ impl<T: 'static> Target<'_, T> {
         C: NoRef,
         F: FnOnce(&mut T, C) + Send + 'static,
     {
-        let can_be_now = worker::with(
-            |current| matches!(self.from(current), From::Trustee(here) if here.may_block() && !here.has_outstanding_here()),
-        );
+        let can_be_now = worker::with(|current| match self.from(current) {
+            From::Trustee(here) => here.may_block() && !here.has_outstanding_here(),
+            _ => false,
+        });
         if !can_be_now {
             let then = move |outcome| report_failure(outcome, sent_from);
             return self.call_then::<N, _, _, _, _>(closure, arguments, then);
