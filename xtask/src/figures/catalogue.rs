@@ -55,6 +55,7 @@ pub(super) const UPDATES: usize = 1;
 pub(super) const REDIS_BENCHMARK: usize = 0;
 pub(super) const OWN_CLIENT: usize = 1;
 pub(super) const PROCESSOR_TIME: usize = 2;
+pub(super) const MEMTIER_BENCHMARK: usize = 3;
 /// Of figures 12 and 13.
 pub(super) const SIMULATED: usize = 0;
 pub(super) const VIRTUAL_MACHINE: usize = 1;
@@ -112,6 +113,7 @@ pub(super) const FIGURES: [Figure; 10] = [
             panel("redis-benchmark", PIPELINE, RATE),
             panel("one client for both protocols", PIPELINE, RATE),
             panel("the server's processor time", PIPELINE, ("µs a request", Scale::Ratios)),
+            panel("memtier_benchmark", PIPELINE, RATE),
         ],
     },
     Figure {

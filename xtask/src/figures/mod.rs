@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 mod axis;
+mod benchmarks;
 mod catalogue;
 mod child;
 mod client;

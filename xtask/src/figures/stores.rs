@@ -1,8 +1,9 @@
 //! Figures 10 and 11: key-value stores. Each is started anew for each measurement.
 
-use super::catalogue::{OWN_CLIENT, PROCESSOR_TIME, REDIS_BENCHMARK};
+use super::benchmarks::{Benchmark, Load};
+use super::catalogue::{MEMTIER_BENCHMARK, OWN_CLIENT, PROCESSOR_TIME, REDIS_BENCHMARK};
 use super::child::{Program, Running, is_installed};
-use super::client::{Client, KEYS, Protocol};
+use super::client::{Client, Protocol};
 use super::programs::Programs;
 use super::rounds::{Job, Reading, Rounds};
 use crate::failure::{Context, Failure, Result};
@@ -68,10 +69,8 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs) -> Result<()
         return Ok(());
     }
     let stores: Vec<Store> = Store::ALL.into_iter().filter(|store| is_here(rounds, *store)).collect();
-    let has_benchmark = is_installed("redis-benchmark");
-    if !has_benchmark {
-        rounds.miss(&[10], "redis-benchmark", "it is not installed");
-    }
+    let benchmarks: &Vec<Benchmark> =
+        &Benchmark::ALL.into_iter().filter(|benchmark| has(rounds, *benchmark)).collect();
     let (effort, interruption) = (rounds.effort, rounds.interruption);
     let time = effort.time * 5;
     let mut jobs = Vec::new();
@@ -83,15 +82,21 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs) -> Result<()
                 jobs.push(Job::new(name, &[10], move || {
                     let server = Served::start(*store, programs, *workers)?;
                     let of = |panel, y| reading(10, panel, &server.name(), pipeline, y);
+                    let requests = (60e3 * pipeline.min(8) as f64 * time.as_secs_f64()) as usize;
                     let mut readings = Vec::new();
-                    if has_benchmark && *store != Store::Memcached {
-                        let requests = (60e3 * pipeline.min(8) as f64 * time.as_secs_f64()) as usize;
-                        let benchmark = server.benchmark(pipeline, requests);
+                    let speaks = |benchmark: &&Benchmark| benchmark.speaks(store.protocol());
+                    for benchmark in benchmarks.iter().filter(speaks) {
+                        let program = server.asked_by(*benchmark, pipeline, requests);
                         let before = server.running.processor_time();
-                        let rate = requests_per_second(&benchmark.output(interruption)?)?;
+                        let rate = benchmark.rate(&program.output(interruption)?)?;
                         let used = server.running.processor_time().saturating_sub(before);
-                        readings.push(of(REDIS_BENCHMARK, rate));
-                        readings.push(of(PROCESSOR_TIME, used.as_secs_f64() * 1e6 / requests as f64));
+                        match benchmark {
+                            Benchmark::Redis => {
+                                let each = used.as_secs_f64() * 1e6 / requests as f64;
+                                readings.extend([of(REDIS_BENCHMARK, rate), of(PROCESSOR_TIME, each)]);
+                            }
+                            Benchmark::Memtier => readings.push(of(MEMTIER_BENCHMARK, rate)),
+                        }
                     }
                     readings.push(of(OWN_CLIENT, server.get(CLIENTS, pipeline, time)?));
                     Ok(readings)
@@ -113,6 +118,14 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs) -> Result<()
         }
     }
     rounds.run(jobs)
+}
+
+fn has(rounds: &mut Rounds<'_>, benchmark: Benchmark) -> bool {
+    let is_here = benchmark.is_here();
+    if !is_here {
+        rounds.miss(&[10], benchmark.name(), "it is not installed");
+    }
+    is_here
 }
 
 fn is_here(rounds: &mut Rounds<'_>, store: Store) -> bool {
@@ -186,18 +199,10 @@ impl Served {
         }
     }
 
-    fn benchmark(&self, pipeline: usize, requests: usize) -> Program {
-        let numbers = [
-            ("-p", usize::from(self.port)),
-            ("-c", CLIENTS),
-            ("-d", 32),
-            ("-r", KEYS),
-            ("-P", pipeline),
-            ("-n", requests),
-        ];
-        let words = numbers.iter().flat_map(|(name, number)| [(*name).to_owned(), number.to_string()]);
+    fn asked_by(&self, benchmark: Benchmark, at_once: usize, requests: usize) -> Program {
+        let (port, protocol) = (self.port, self.store.protocol());
         let program =
-            Program::new("redis-benchmark", SECONDS).arguments(words).arguments(["-t", "get", "--csv"]);
+            benchmark.program(Load { port, protocol, clients: CLIENTS, at_once, requests }, SECONDS);
         if self.workers == 1 { program.pinned(CLIENT) } else { program }
     }
 
@@ -261,22 +266,4 @@ fn nodes(programs: &Programs, count: usize, port: u16) -> Program {
         .arguments([&programs.hydra])
         .arguments(["--threads", "1", "--port", &port.to_string()])
         .variable("GOSSAMER_PIN", 0)
-}
-
-/// From the output of redis-benchmark: names, and a line of figures.
-fn requests_per_second(csv: &str) -> Result<f64> {
-    let figure = csv.lines().last().and_then(|line| line.split(',').nth(1)?.trim_matches('"').parse().ok());
-    figure.ok_or_else(|| Failure::new(format!("redis-benchmark has printed {csv:?}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rate_is_found_in_what_redis_benchmark_prints() {
-        let csv = "\"test\",\"rps\",\"avg_latency_ms\"\n\"GET\",\"51234.50\",\"0.5\"\n";
-        assert_eq!(requests_per_second(csv).unwrap(), 51_234.5);
-        assert!(requests_per_second("Could not connect").is_err());
-    }
 }

@@ -6,7 +6,7 @@ use crate::commands::table::{
 };
 use crate::commands::{
     bits, client, copies, databases, intersections, introspection, keyspace, manual, moves, persistence,
-    pops, publishing, server, several as many, sorted_sets, sorting, subsequence, transactions,
+    pops, publishing, replication, server, several as many, sorted_sets, sorting, subsequence, transactions,
 };
 use crate::store::operation::Operation;
 
@@ -14,7 +14,7 @@ const COUNTED: Keys = Keys::Counted(1);
 const COUNTED_SECOND: Keys = Keys::Counted(2);
 
 /// In the order of their names.
-pub static COMMANDS: [Command; 175] = [
+pub static COMMANDS: [Command; 180] = [
     write("append", 3, Operation::Append),
     own("auth", -2, server::auth, FREE),
     own("bgsave", -1, persistence::save_in_background, OUTSIDE),
@@ -32,6 +32,7 @@ pub static COMMANDS: [Command; 175] = [
     several("bzpopmax", -3, pops::wait_and_pop_highest, BUT_LAST, WRITE),
     several("bzpopmin", -3, pops::wait_and_pop_lowest, BUT_LAST, WRITE),
     own("client", -2, client::client, 0),
+    own("cluster", -2, replication::cluster, 0),
     own("command", -1, manual::command, 0),
     own("config", -2, introspection::config, 0),
     several("copy", -3, copies::copy, BOTH, WRITE | GROWS),
@@ -129,9 +130,12 @@ pub static COMMANDS: [Command; 175] = [
     own("punsubscribe", -1, publishing::unsubscribe_from_patterns, SUBSCRIBED),
     own("quit", -1, server::quit, AT_ONCE | FREE | SUBSCRIBED),
     own("randomkey", 1, keyspace::random_key, ALL),
+    own("readonly", 1, replication::cluster, 0),
+    own("readwrite", 1, replication::cluster, 0),
     several("rename", 3, copies::rename, BOTH, WRITE),
     several("renamenx", 3, copies::rename_if_absent, BOTH, WRITE),
     own("reset", 1, server::reset, AT_ONCE | FREE | SUBSCRIBED),
+    own("role", 1, replication::role, 0),
     write("rpop", -2, Operation::RPop),
     several("rpoplpush", 3, moves::rotate, BOTH, WRITE | GROWS),
     write("rpush", -3, Operation::RPush),
@@ -175,6 +179,8 @@ pub static COMMANDS: [Command; 175] = [
     sum("unlink", Operation::Del, WRITE),
     own("unsubscribe", -1, publishing::unsubscribe_from_channels, SUBSCRIBED),
     own("unwatch", 1, transactions::unwatch, 0),
+    // Without a key, it knows by the shards that are held that it is in a transaction, and must not wait.
+    own("wait", 3, replication::wait, HOLDS | ALL),
     Command {
         name: "watch",
         arity: -2,

@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::connection::registry::{self, Filter};
 use crate::protocol::number;
 use crate::protocol::refusal::{
-    CLIENT_ID, NAME, NO_INTEGER, NO_SUCH_CLIENT, Refusal, SYNTAX, UNBLOCK_HOW, arity,
+    CLIENT_ID, NAME, NO_CLIENT_ID, NO_INTEGER, NO_SUCH_CLIENT, Refusal, SYNTAX, UNBLOCK_HOW, arity,
 };
 
 pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
@@ -30,7 +30,10 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             let line = connection.registered.line();
             connection.plan.reply().verbatim(&line);
         }
-        (b"list", []) => connection.plan.reply().verbatim(&registry::list()),
+        (b"list", filters) => match listed(filters) {
+            Ok(ids) => connection.plan.reply().verbatim(&registry::list(ids.as_deref())),
+            Err(refusal) => connection.refuse(&refusal),
+        },
         (b"unblock", [id, rest @ ..]) => unblock(connection, id, rest),
         (b"kill", [_, ..]) => kill(connection, &arguments[2..]),
         (b"no-evict" | b"no-touch", [switch])
@@ -40,13 +43,31 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
         }
         (b"no-evict" | b"no-touch", [_]) => connection.refuse(&SYNTAX),
         (
-            b"id" | b"kill" | b"unblock" | b"getname" | b"setname" | b"setinfo" | b"info" | b"list"
-            | b"no-evict" | b"no-touch",
+            b"id" | b"kill" | b"unblock" | b"getname" | b"setname" | b"setinfo" | b"info" | b"no-evict"
+            | b"no-touch",
             _,
         ) => {
             connection.refuse(&arity(&format!("client|{}", String::from_utf8_lossy(&subcommand))));
         }
         _ => connection.refuse_subcommand("CLIENT", arguments[1]),
+    }
+}
+
+/// The numbers of those that CLIENT LIST is to show, if not all.
+fn listed(filters: &[&[u8]]) -> Result<Option<Vec<u64>>, Refusal> {
+    match filters {
+        [] => Ok(None),
+        [option, of] if option.eq_ignore_ascii_case(b"TYPE") => match of.to_ascii_lowercase().as_slice() {
+            // All clients are of one type.
+            b"normal" => Ok(None),
+            b"master" | b"replica" | b"slave" | b"pubsub" => Ok(Some(Vec::new())),
+            _ => Err(format!("ERR Unknown client type '{}'", String::from_utf8_lossy(of)).into()),
+        },
+        [option, ids @ ..] if option.eq_ignore_ascii_case(b"ID") && !ids.is_empty() => {
+            let id = |id: &&[u8]| number::parse(id).filter(|id| *id > 0).map(|id| id as u64);
+            Ok(Some(ids.iter().map(id).collect::<Option<_>>().ok_or(NO_CLIENT_ID)?))
+        }
+        _ => Err(SYNTAX),
     }
 }
 

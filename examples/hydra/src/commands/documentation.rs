@@ -5,7 +5,7 @@ type Row = (&'static str, &'static str, &'static str, &'static str);
 
 /// In order of the names.
 #[rustfmt::skip]
-pub static DOCUMENTATION: [Row; 175] = [
+pub static DOCUMENTATION: [Row; 180] = [
     ("append", "string", "2.0.0", "Appends to a string, which comes if it is not there."),
     ("auth", "connection", "1.0.0", "Gives the password of the server."),
     ("bgsave", "server", "1.0.0", "Makes a snapshot while commands go on."),
@@ -23,6 +23,7 @@ pub static DOCUMENTATION: [Row; 175] = [
     ("bzpopmax", "sorted-set", "5.0.0", "Pops the member with the highest score of the first of several sorted sets, when one has some."),
     ("bzpopmin", "sorted-set", "5.0.0", "Pops the member with the lowest score of the first of several sorted sets, when one has some."),
     ("client", "connection", "2.4.0", "Is about connections: their names and numbers, who there is, and who has to go."),
+    ("cluster", "cluster", "3.0.0", "Says that there is none as redis has it."),
     ("command", "server", "2.8.13", "Tells what commands there are."),
     ("config", "server", "2.0.0", "Reads and changes settings."),
     ("copy", "generic", "6.2.0", "Gives another key the value of a key, in this or another database."),
@@ -102,9 +103,12 @@ pub static DOCUMENTATION: [Row; 175] = [
     ("punsubscribe", "pubsub", "2.0.0", "Ends subscriptions to patterns."),
     ("quit", "connection", "1.0.0", "Ends the connection."),
     ("randomkey", "generic", "1.0.0", "Picks a key of the database at random."),
+    ("readonly", "cluster", "3.0.0", "Says that there is no cluster as redis has it."),
+    ("readwrite", "cluster", "3.0.0", "Says that there is no cluster as redis has it."),
     ("rename", "generic", "1.0.0", "Gives a key another name."),
     ("renamenx", "generic", "1.0.0", "Gives a key another name that no key has."),
     ("reset", "connection", "6.2.0", "Has the connection be as it was when it came."),
+    ("role", "server", "2.8.12", "Tells that the server is a master without replicas."),
     ("rpop", "list", "1.0.0", "Pops the last elements of a list."),
     ("rpoplpush", "list", "1.2.0", "Moves the last element of a list to the beginning of another."),
     ("rpush", "list", "1.0.0", "Puts elements at the end of a list."),
@@ -148,6 +152,7 @@ pub static DOCUMENTATION: [Row; 175] = [
     ("unlink", "generic", "4.0.0", "Removes keys."),
     ("unsubscribe", "pubsub", "2.0.0", "Ends subscriptions to channels."),
     ("unwatch", "transactions", "2.2.0", "Forgets the keys that are watched."),
+    ("wait", "generic", "3.0.0", "Waits for replicas, of which there are none."),
     ("watch", "transactions", "2.2.0", "Has EXEC do nothing if one of some keys is changed before."),
     ("zadd", "sorted-set", "1.2.0", "Adds members to a sorted set, or changes their scores."),
     ("zcard", "sorted-set", "1.2.0", "Counts the members of a sorted set."),

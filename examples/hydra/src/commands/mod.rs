@@ -16,6 +16,7 @@ pub mod names;
 mod persistence;
 mod pops;
 mod publishing;
+mod replication;
 mod server;
 mod several;
 mod sorted_sets;

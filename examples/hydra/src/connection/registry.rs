@@ -77,9 +77,13 @@ pub fn find(filter: &Filter) -> Vec<(usize, u64)> {
     })
 }
 
-/// A line for each client.
-pub fn list() -> String {
-    with(|clients| clients.iter().map(|(id, client)| client.line(*id)).collect())
+/// A line for each client, or for those of these numbers.
+pub fn list(ids: Option<&[u64]>) -> String {
+    let is_wanted = |id: &u64| ids.is_none_or(|ids| ids.contains(id));
+    with(|clients| {
+        let wanted = clients.iter().filter(|(id, _)| is_wanted(id));
+        wanted.map(|(id, client)| client.line(*id)).collect()
+    })
 }
 
 impl Client {

@@ -18,6 +18,7 @@ const UNBLOCKED: &[u8] = b"-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n";
 
 /// For what, and for how long, a command waits.
 pub struct Wait<'a> {
+    /// With none, it is only for the time to pass.
     pub keys: &'a [&'a [u8]],
     pub for_sorted: bool,
     /// None for ever.
@@ -71,6 +72,7 @@ impl Connection {
         let blocked = Blocked::new();
         match self.wait_for_turn(wait, number, attempt) {
             Ok(Some(reply)) => self.plan.reply().raw(&reply),
+            Ok(None) if wait.keys.is_empty() => (wait.nothing)(&mut self.plan.reply()),
             Ok(None) => self.plan.reply().null_array(),
             Err(_) => self.is_ending = true,
         }

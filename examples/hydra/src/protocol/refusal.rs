@@ -93,11 +93,14 @@ pub const NO_FREQUENCY: Refusal = constant(
     "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 );
 pub const NO_TIMEOUT: Refusal = constant("ERR timeout is not a float or out of range");
+pub const NO_WHOLE_TIMEOUT: Refusal = constant("ERR timeout is not an integer or out of range");
 pub const TIMEOUT_NEGATIVE: Refusal = constant("ERR timeout is negative");
 pub const TIMEOUT_RANGE: Refusal = constant("ERR timeout is out of range");
 pub const NO_SUCH_CLIENT: Refusal = constant("ERR No such client");
 pub const UNBLOCK_HOW: Refusal = constant("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
 pub const CLIENT_ID: Refusal = constant("ERR client-id should be greater than 0");
+pub const NO_CLIENT_ID: Refusal = constant("ERR Invalid client ID");
+pub const NO_CLUSTER: Refusal = constant("ERR This instance has cluster support disabled");
 pub const NO_KEYS: Refusal = constant("ERR numkeys should be greater than 0");
 pub const NO_COUNT: Refusal = constant("ERR count should be greater than 0");
 pub const MANY_KEYS: Refusal = constant("ERR Number of keys can't be greater than number of args");

@@ -156,3 +156,42 @@ fn clients_of_other_nodes_wait_too_and_requests_behind_a_wait_are_kept() {
         assert_eq!(hear(waiting), "+PONG\r\n");
     }
 }
+
+#[test]
+fn waiting_for_replicas_ends_with_its_time_since_there_are_none() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    assert_eq!(client.say("WAIT 0 0"), ":0\r\n");
+    assert_eq!(client.say("WAIT 1 5"), ":0\r\n");
+    assert_eq!(client.say("WAIT 1 x"), "-ERR timeout is not an integer or out of range\r\n");
+    assert_eq!(client.say("WAIT 1 -1"), "-ERR timeout is negative\r\n");
+    // For ever, until the client goes.
+    let mut gone = server.client();
+    send(&mut gone, "WAIT 1 0");
+    wait_for_blocked(&server, 1);
+    drop(gone);
+    wait_for_blocked(&server, 0);
+    for line in ["MULTI", "WAIT 1 0"] {
+        client.say(line);
+    }
+    assert_eq!(client.say("EXEC"), "*1\r\n:0\r\n");
+    let cluster = client.say("CLUSTER SLOTS");
+    assert_eq!(cluster, "-ERR This instance has cluster support disabled\r\n");
+    assert_eq!(client.say("ROLE"), "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+}
+
+#[test]
+fn clients_are_listed_by_their_numbers_and_types() {
+    let server = Server::start(&[]);
+    let (mut client, mut other) = (server.client(), server.client());
+    let id = other.say("CLIENT ID").trim_start_matches(':').trim_end().to_owned();
+    let lines = |text: String| text.lines().filter(|line| line.starts_with("id=")).count();
+    assert_eq!(lines(client.say("CLIENT LIST")), 2);
+    let listed = client.say(&format!("CLIENT LIST ID {id} 999999"));
+    assert!(listed.contains(&format!("id={id} ")) && lines(listed) == 1);
+    assert_eq!(lines(client.say("CLIENT LIST TYPE normal")), 2);
+    assert_eq!(lines(client.say("CLIENT LIST TYPE replica")), 0);
+    assert!(client.say("CLIENT LIST TYPE nosuch").starts_with("-ERR Unknown client type 'nosuch'"));
+    assert_eq!(client.say("CLIENT LIST ID x"), "-ERR Invalid client ID\r\n");
+    assert_eq!(client.say("CLIENT LIST NOSUCH"), "-ERR syntax error\r\n");
+}

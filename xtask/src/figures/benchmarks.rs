@@ -1,0 +1,113 @@
+//! The clients of key-value stores that others have written: redis-benchmark and memtier_benchmark.
+
+use super::child::{Program, is_installed};
+use super::client::{KEYS, Protocol};
+use crate::failure::{Failure, Result};
+
+/// A program that asks a store for as much as it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Benchmark {
+    Redis,
+    Memtier,
+}
+
+/// What it asks for: GET of keys at random.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) port: u16,
+    pub(super) protocol: Protocol,
+    pub(super) clients: usize,
+    pub(super) at_once: usize,
+    /// Of all clients together, about.
+    pub(super) requests: usize,
+}
+
+impl Benchmark {
+    pub(super) const ALL: [Self; 2] = [Self::Redis, Self::Memtier];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Redis => "redis-benchmark",
+            Self::Memtier => "memtier_benchmark",
+        }
+    }
+
+    pub(super) fn is_here(self) -> bool {
+        is_installed(self.name())
+    }
+
+    pub(super) fn speaks(self, protocol: Protocol) -> bool {
+        self == Self::Memtier || protocol == Protocol::Resp
+    }
+
+    /// Its command, which ends once all was answered.
+    pub(super) fn program(self, load: Load, seconds: u64) -> Program {
+        let Load { port, protocol, clients, at_once, requests } = load;
+        let each = requests.div_ceil(clients);
+        let protocol = match protocol {
+            Protocol::Resp => "redis",
+            Protocol::Memcached => "memcache_text",
+        };
+        let arguments = match self {
+            Self::Redis => {
+                format!(
+                    "-p {port} -c {clients} -d 32 -r {KEYS} -P {at_once} -n {} -t get --csv",
+                    each * clients
+                )
+            }
+            // Keys of the client that fills the store: those whose number has four digits.
+            Self::Memtier => format!(
+                "-s 127.0.0.1 -p {port} --protocol {protocol} -t 1 -c {clients} --pipeline {at_once} -n {each} \
+                 --ratio 0:1 --key-prefix key:00000000 --key-minimum 1000 --key-maximum {} --distinct-client-seed \
+                 --hide-histogram",
+                KEYS - 1
+            ),
+        };
+        Program::new(self.name(), seconds).arguments(arguments.split(' '))
+    }
+
+    /// The requests a second that it has printed.
+    ///
+    /// # Errors
+    /// If it has printed none, or some keys were not found.
+    pub(super) fn rate(self, printed: &str) -> Result<f64> {
+        let rate = match self {
+            // Names, and a line of figures.
+            Self::Redis => printed.lines().last().and_then(|line| line.split(',').nth(1)),
+            // A line for each command: its name, requests a second, of which this many have found a key, and have not.
+            Self::Memtier => {
+                printed.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+                    ["Gets", rate, _, "0.00", ..] => Some(rate),
+                    _ => None,
+                })
+            }
+        };
+        let rate = rate.and_then(|rate| rate.trim_matches('"').parse().ok());
+        rate.ok_or_else(|| Failure::new(format!("{} has printed {printed:?}", self.name())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_found_in_what_redis_benchmark_prints() {
+        let csv = "\"test\",\"rps\",\"avg_latency_ms\"\n\"GET\",\"51234.50\",\"0.5\"\n";
+        assert_eq!(Benchmark::Redis.rate(csv).unwrap(), 51_234.5);
+        assert!(Benchmark::Redis.rate("Could not connect").is_err());
+    }
+
+    #[test]
+    fn the_rate_is_found_in_what_memtier_benchmark_prints_unless_keys_were_missing() {
+        let table = |misses: &str| {
+            format!(
+                "ALL STATS\nType  Ops/sec  Hits/sec  Misses/sec  KB/sec\n---\nSets  0.00  ---  ---  0.00\n\
+                 Gets  51234.50  51234.50  {misses}  2001.34\nTotals  51234.50  51234.50  {misses}  2001.34\n"
+            )
+        };
+        assert_eq!(Benchmark::Memtier.rate(&table("0.00")).unwrap(), 51_234.5);
+        assert!(Benchmark::Memtier.rate(&table("17.00")).is_err());
+        assert!(Benchmark::Memtier.rate("connection refused").is_err());
+    }
+}
