@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Packages and features that have them.
-const ARGUMENTS: [&str; 14] = [
+const ARGUMENTS: [&str; 15] = [
     "build",
     "--release",
     "--package=rpc_bench",
@@ -22,6 +22,7 @@ const ARGUMENTS: [&str; 14] = [
     "--bin=gossamer",
     "--bin=table",
     "--bin=graph500_plain",
+    "--bin=graph500_petgraph",
 ];
 
 /// Where they are.
@@ -35,6 +36,7 @@ pub(super) struct Programs {
     /// What requests are compared with.
     pub(super) table: PathBuf,
     pub(super) graph500_plain: PathBuf,
+    pub(super) graph500_petgraph: PathBuf,
 }
 
 impl Programs {
@@ -60,6 +62,7 @@ impl Programs {
             gossamer: take("gossamer")?,
             table: take("table")?,
             graph500_plain: take("graph500_plain")?,
+            graph500_petgraph: take("graph500_petgraph")?,
         })
     }
 }
