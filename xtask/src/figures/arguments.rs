@@ -26,6 +26,9 @@ pub(crate) struct FiguresArguments {
     /// Only these figures, by their numbers in the thesis
     #[arg(long, value_name = "NUMBER", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(FIRST..=LAST))]
     pub(crate) only: Vec<u8>,
+    /// Go on with what was interrupted: rounds that are recorded, by the same commit, are not measured again
+    #[arg(long, conflicts_with = "draw")]
+    pub(crate) resume: bool,
     /// Where the files go
     #[arg(long, value_name = "FOLDER", default_value = "target/figures")]
     pub(crate) out: PathBuf,

@@ -89,7 +89,7 @@ pub(super) const FIGURES: [Figure; 10] = [
     Figure {
         number: 8,
         title: "One search by the size of the graph",
-        note: "Two workers, nodes, threads or ranks; a median of several roots. Memory is that of all processes together, of runs that took 0.2 s at least; what processes share counts in each.",
+        note: "Two workers, nodes, threads or ranks; a median of several roots. Memory is that of all processes together, of runs that took 0.2 s at least; what processes share counts once.",
         panels: &[
             panel("shortest paths", VERTICES, SECONDS),
             panel("breadth-first search", VERTICES, SECONDS),

@@ -11,6 +11,8 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 const ALL: [u8; 3] = [7, 8, 9];
+/// petgraph searches no larger ones: it would take longer than all others together.
+const MOST_OF_PETGRAPH: u32 = 18;
 const REFERENCE: &str = "reference code with MPI";
 
 /// How a graph is searched.
@@ -23,11 +25,13 @@ enum Kind {
     NodesOverTcp,
     /// By plain threads, without a library.
     Threads,
+    Petgraph,
     Reference,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Workers, Self::Nodes, Self::NodesOverTcp, Self::Threads, Self::Reference];
+    const ALL: [Self; 6] =
+        [Self::Workers, Self::Nodes, Self::NodesOverTcp, Self::Threads, Self::Petgraph, Self::Reference];
 
     fn name(self) -> &'static str {
         match self {
@@ -35,7 +39,22 @@ impl Kind {
             Self::Nodes => "graph500, nodes of one worker",
             Self::NodesOverTcp => "graph500, nodes of one worker, TCP",
             Self::Threads => "plain threads",
+            Self::Petgraph => "petgraph, one thread",
             Self::Reference => REFERENCE,
+        }
+    }
+
+    /// Whether it can search with so many threads of whatever kind.
+    fn is_for_count(self, count: usize) -> bool {
+        self != Self::Petgraph || count == 1
+    }
+
+    /// Whether its searches of graphs of this scale are shown.
+    fn is_for_scale(self, scale: u32) -> bool {
+        match self {
+            Self::NodesOverTcp => false,
+            Self::Petgraph => scale <= MOST_OF_PETGRAPH,
+            _ => true,
         }
     }
 }
@@ -64,7 +83,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs, reference: O
             continue;
         }
         let search = move |count, scale| program(programs, reference, kind, (count, scale), &effort);
-        for count in effort.workers {
+        for count in effort.workers.iter().filter(|count| kind.is_for_count(**count)) {
             let name = format!("{}: {count}, scale {}", kind.name(), effort.scale);
             let figures: &[u8] = if kind == Kind::Nodes { &[7, 9] } else { &[7] };
             jobs.push(Job::new(name, figures, move || {
@@ -76,7 +95,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs, reference: O
                 Ok(readings)
             }));
         }
-        for scale in effort.scales.iter().filter(|_| kind != Kind::NodesOverTcp) {
+        for scale in effort.scales.iter().filter(|scale| kind.is_for_scale(**scale)) {
             let name = format!("{}: 2, scale {scale}", kind.name());
             jobs.push(Job::new(name, &[8], move || {
                 let (text, memory) = search(2, *scale).output_and_memory(interruption)?;
@@ -123,6 +142,7 @@ fn program(
         (Kind::Threads, _) => Program::new(&programs.graph500_plain, seconds)
             .arguments(searches)
             .arguments(words(&[("--threads", count)])),
+        (Kind::Petgraph, _) => Program::new(&programs.graph500_petgraph, seconds).arguments(searches),
         (Kind::Reference, Some(reference)) => Program::new("mpirun", seconds)
             .arguments(["--allow-run-as-root", "--oversubscribe"])
             .arguments(words(&[("-np", count)]))

@@ -42,6 +42,9 @@ pub(crate) fn run(arguments: &FiguresArguments) -> Result<u8> {
     if !arguments.draw {
         let wanted = FIGURES.iter().map(|figure| figure.number).filter(|figure| arguments.wants(*figure));
         let mut rounds = Rounds::new(arguments.effort(), &interruption, &arguments.out, wanted);
+        if arguments.resume {
+            rounds.resume()?;
+        }
         if rounds.want(&PROGRAMS) {
             let programs = Programs::build()?;
             requests::measure(&mut rounds, &programs)?;

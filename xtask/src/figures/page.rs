@@ -74,6 +74,14 @@ fn table(text: &mut String, panel: &Panel, series: &[&Series]) {
         let found: Vec<f64> = all.flat_map(|point| &point.samples).map(|sample| sample.x).collect();
         found.iter().any(|x| *x != found[0])
     });
+    if !varies {
+        // A point may be missing in the series that comes first.
+        let x = |label: &str| {
+            let point = series.iter().find_map(|series| series.point(label));
+            point.map_or(f64::NAN, |point| point.summary().x)
+        };
+        labels.sort_by(|one, other| x(one).total_cmp(&x(other)));
+    }
     let of = if varies { format!("{y} (at {x})") } else { format!("{y} (least to most)") };
     let _ = write!(text, "\n| {title}: {of} |");
     labels.iter().for_each(|label| text.push_str(&format!(" {label} |")));

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// The packages, and the features that they need.
-const ARGUMENTS: [&str; 14] = [
+const ARGUMENTS: [&str; 15] = [
     "build",
     "--release",
     "--package=rpc_bench",
@@ -23,6 +23,7 @@ const ARGUMENTS: [&str; 14] = [
     "--bin=gossamer",
     "--bin=table",
     "--bin=graph500_plain",
+    "--bin=graph500_petgraph",
 ];
 
 /// Where they are.
@@ -36,6 +37,7 @@ pub(super) struct Programs {
     /// The program that measures what requests are compared with.
     pub(super) table: PathBuf,
     pub(super) graph500_plain: PathBuf,
+    pub(super) graph500_petgraph: PathBuf,
 }
 
 impl Programs {
@@ -61,6 +63,7 @@ impl Programs {
             gossamer: take("gossamer")?,
             table: take("table")?,
             graph500_plain: take("graph500_plain")?,
+            graph500_petgraph: take("graph500_petgraph")?,
         })
     }
 }

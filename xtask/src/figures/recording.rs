@@ -124,6 +124,25 @@ impl Recording {
         Self { figure, effort: effort.to_owned(), machine, rounds: 0, interrupted: false, series, missing }
     }
 
+    /// What a measurement can go on with: all whole rounds. Nothing of another effort or another commit.
+    pub(crate) fn resumed(mut self, effort: &str, machine: &Machine) -> Option<Self> {
+        if self.effort != effort || self.machine.commit != machine.commit {
+            return None;
+        }
+        if self.interrupted {
+            self.rounds = self.rounds.saturating_sub(1);
+            for series in &mut self.series {
+                series
+                    .points
+                    .iter_mut()
+                    .for_each(|point| point.samples.retain(|sample| sample.round <= self.rounds));
+                series.points.retain(|point| !point.samples.is_empty());
+            }
+            self.series.retain(|series| !series.points.is_empty());
+        }
+        Some(self)
+    }
+
     /// Adds a sample to its point. The point may be new, and so may its line.
     pub(crate) fn add(&mut self, panel: usize, name: &str, label: &str, sample: Sample) {
         let is_it = |series: &Series| series.panel == panel && series.name == name;

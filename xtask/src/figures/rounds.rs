@@ -5,8 +5,9 @@ use super::interruption::Interruption;
 use super::others::{self, Others};
 use super::recording::{Machine, Recording, Sample};
 use crate::failure::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Instant;
 
 /// A measurement that has failed this often is not repeated any more.
 const FAILURES: usize = 2;
@@ -45,6 +46,8 @@ pub(super) struct Rounds<'a> {
     pub(super) interruption: &'a Interruption,
     folder: &'a Path,
     recordings: BTreeMap<u8, Recording>,
+    /// How many rounds of each figure were recorded before.
+    kept: BTreeMap<u8, usize>,
 }
 
 impl<'a> Rounds<'a> {
@@ -58,12 +61,38 @@ impl<'a> Rounds<'a> {
         let machine = Machine::found();
         let recordings =
             figures.map(|figure| (figure, Recording::new(figure, effort.name, machine.clone()))).collect();
-        Self { effort, interruption, folder, recordings }
+        Self { effort, interruption, folder, recordings, kept: BTreeMap::new() }
+    }
+
+    /// Goes on with what is recorded in the folder.
+    ///
+    /// # Errors
+    /// A recording cannot be read.
+    pub(super) fn resume(&mut self) -> Result<()> {
+        for (figure, recording) in &mut self.recordings {
+            let before = Recording::load(self.folder, *figure)?;
+            if let Some(before) =
+                before.and_then(|before| before.resumed(&recording.effort, &recording.machine))
+            {
+                self.kept.insert(*figure, before.rounds);
+                *recording = before;
+            }
+        }
+        Ok(())
+    }
+
+    fn kept(&self, figure: u8) -> usize {
+        self.kept.get(&figure).copied().unwrap_or(0)
+    }
+
+    /// Whether rounds of a figure are to be measured.
+    fn is_open(&self, figure: u8) -> bool {
+        self.recordings.contains_key(&figure) && self.kept(figure) < self.effort.rounds
     }
 
     /// Whether one of these is wanted, and no signal has come.
     pub(super) fn want(&self, figures: &[u8]) -> bool {
-        !self.interruption.has_come() && figures.iter().any(|figure| self.recordings.contains_key(figure))
+        !self.interruption.has_come() && figures.iter().any(|figure| self.is_open(*figure))
     }
 
     /// Notes for these figures that something cannot be measured.
@@ -83,7 +112,21 @@ impl<'a> Rounds<'a> {
     pub(super) fn run(&mut self, jobs: Vec<Job<'_>>) -> Result<()> {
         let mut jobs: Vec<(Job<'_>, usize)> =
             jobs.into_iter().filter(|job| self.want(&job.figures)).map(|job| (job, 0)).collect();
-        for round in 1..=self.effort.rounds {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let figures: BTreeSet<u8> = jobs.iter().flat_map(|(job, _)| job.figures.clone()).collect();
+        let figures: Vec<u8> = figures.into_iter().filter(|figure| self.is_open(*figure)).collect();
+        // Until all is measured, so that a round that was cut off is told from a whole one.
+        self.mark(&figures, true);
+        let first = figures.iter().map(|figure| self.kept(*figure)).min().unwrap_or(0) + 1;
+        eprintln!(
+            "figures {figures:?}: {} measurements, rounds {first} to {}",
+            jobs.len(),
+            self.effort.rounds
+        );
+        let begun = Instant::now();
+        for round in first..=self.effort.rounds {
             for (job, failures) in &mut jobs {
                 if self.interruption.has_come() || *failures == FAILURES {
                     continue;
@@ -99,14 +142,22 @@ impl<'a> Rounds<'a> {
                 }
                 self.save(&job.figures)?;
             }
-        }
-        let figures: Vec<u8> = jobs.iter().flat_map(|(job, _)| job.figures.clone()).collect();
-        for figure in &figures {
-            if let Some(recording) = self.recordings.get_mut(figure) {
-                recording.interrupted = self.interruption.has_come();
+            let (made, left) = (round + 1 - first, self.effort.rounds - round);
+            if left > 0 && !self.interruption.has_come() {
+                let minutes = begun.elapsed().as_secs_f64() / 60.0 * left as f64 / made as f64;
+                eprintln!("figures {figures:?}: about {minutes:.1} minutes more");
             }
         }
+        self.mark(&figures, self.interruption.has_come());
         self.save(&figures)
+    }
+
+    fn mark(&mut self, figures: &[u8], interrupted: bool) {
+        for figure in figures {
+            if let Some(recording) = self.recordings.get_mut(figure) {
+                recording.interrupted = interrupted;
+            }
+        }
     }
 
     /// The attempt that other programs have disturbed least, and their share. A failed attempt is the last one.
@@ -132,6 +183,9 @@ impl<'a> Rounds<'a> {
 
     fn add(&mut self, round: usize, readings: &[Reading], others: f64) {
         for Reading { figure, panel, series, label, x, y } in readings {
+            if round <= self.kept(*figure) {
+                continue;
+            }
             if let Some(recording) = self.recordings.get_mut(figure) {
                 let disturbed = others::disturbs(others);
                 recording.add(*panel, series, label, Sample { round, x: *x, y: *y, others, disturbed });
@@ -187,6 +241,37 @@ mod tests {
         assert_eq!((found.missing.len(), found.rounds), (1, 3));
         assert_eq!(found.missing[0].why, "out of order");
         assert_eq!([5, 6].map(|figure| Recording::load(&folder, figure).unwrap()), [None, None]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn whole_rounds_are_not_measured_again() {
+        let folder = std::env::temp_dir().join(format!("resumed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let interruption = Interruption::default();
+        let effort = Effort { rounds: 3, attempts: 1, ..Effort::QUICK };
+        let made = Cell::new(0.0);
+        let measure = |rounds: &mut Rounds<'_>| {
+            let job = Job::new("good", &[4], || {
+                made.set(made.get() + 1.0);
+                Ok(reading(4, made.get()))
+            });
+            rounds.run(vec![job]).unwrap();
+        };
+        let fresh = || Rounds::new(effort, &interruption, &folder, [4].into_iter());
+        measure(&mut fresh());
+        // As if it had been cut off in its last round.
+        let mut recording = Recording::load(&folder, 4).unwrap().unwrap();
+        recording.interrupted = true;
+        recording.save(&folder).unwrap();
+        for _ in 0..2 {
+            let mut rounds = fresh();
+            rounds.resume().unwrap();
+            measure(&mut rounds);
+        }
+        let found = Recording::load(&folder, 4).unwrap().unwrap();
+        let y: Vec<f64> = found.series[0].points[0].samples.iter().map(|sample| sample.y).collect();
+        assert_eq!((y, found.rounds, found.interrupted), (vec![1.0, 2.0, 4.0], 3, false));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -2,16 +2,25 @@
 //! already ended.
 
 use super::others::fields;
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// The sum of the most memory that each of them had. Memory that several share counts once for each.
+/// The most memory that each of them had, together. What they share counts once: memory that is shared, and the pages of
+/// a program and its libraries that several run.
 pub(crate) fn memory(process: u32) -> u64 {
-    let of = |process| {
+    let (mut own, mut shared, mut files) = (0, 0, BTreeMap::new());
+    for process in all(process) {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        most_memory(&status).unwrap_or(0)
-    };
-    all(process).into_iter().map(of).sum()
+        let of = |name| kilobytes(&status, name).unwrap_or(0);
+        let (of_files, of_shared) = (of("RssFile:"), of("RssShmem:"));
+        own += of("VmHWM:").saturating_sub(of_files + of_shared);
+        shared = of_shared.max(shared);
+        let of_program: &mut u64 =
+            files.entry(fs::read_link(format!("/proc/{process}/exe")).ok()).or_default();
+        *of_program = of_files.max(*of_program);
+    }
+    (own + shared + files.into_values().sum::<u64>()) * 1024
 }
 
 /// User and system time.
@@ -47,10 +56,10 @@ fn descendants(process: u32, parents: &[(u32, u64)]) -> Vec<u32> {
     found
 }
 
-/// From `/proc/PID/status`, in bytes.
-fn most_memory(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+/// From `/proc/PID/status`.
+fn kilobytes(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 #[cfg(test)]
@@ -65,7 +74,8 @@ mod tests {
 
     #[test]
     fn the_most_memory_is_found_in_a_status() {
-        assert_eq!(most_memory("Name:\tsh\nVmPeak:\t  20 kB\nVmHWM:\t    12 kB\n"), Some(12 * 1024));
-        assert_eq!(most_memory("Name:\tsh\n"), None);
+        let status = "Name:\tsh\nVmPeak:\t  20 kB\nVmHWM:\t    12 kB\n";
+        assert_eq!(kilobytes(status, "VmHWM:"), Some(12));
+        assert_eq!(kilobytes(status, "RssFile:"), None);
     }
 }
