@@ -49,6 +49,34 @@ use std::sync::Arc;
 /// time for the same layout. If the closure panics, the panic reaches the caller with the index of the element: its
 /// worker stops there, the others are stopped too, and the vector keeps the changes made so far.
 ///
+/// Elements stay with their worker, so a worker whose elements take longest is the last. If the work is uneven, and
+/// takes far longer than copying elements, loop over numbers instead: workers that are done take more of them.
+///
+/// ```
+/// use gossamer::collections::{DistVec, par_for_each};
+///
+/// /// Nobody else changes the numbers meanwhile.
+/// #[gossamer::delegate]
+/// fn count_divisors(numbers: &DistVec<u64>) {
+///     const CHUNK: usize = 100;
+///     let numbers = numbers.clone();
+///     par_for_each(0..numbers.len().div_ceil(CHUNK), move |chunk| {
+///         let start = chunk * CHUNK;
+///         let mut some = numbers.range(start..numbers.len().min(start + CHUNK));
+///         for number in &mut some {
+///             *number = (1..=*number).filter(|divisor| *number % divisor == 0).count() as u64;
+///         }
+///         numbers.set_range(start, some);
+///     });
+/// }
+///
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let numbers: DistVec<u64> = (0..250).collect();
+/// count_divisors(&numbers);
+/// assert_eq!(numbers.range(10..13), [4, 2, 6]);
+/// # });
+/// ```
+///
 /// # Panics
 /// A closure that panics ends its request, as with [`Trust::apply`]: the panic reaches the caller, with the line of
 /// the call. The element stays as the closure left it. An index out of range panics in the caller. All methods that

@@ -52,6 +52,8 @@ mod outbox;
 pub(crate) mod par_fold;
 pub(crate) mod par_for_each;
 mod parts;
+#[cfg(all(test, not(loom)))]
+mod random_programs;
 mod ranges;
 mod travel;
 mod update_batches;

@@ -20,6 +20,9 @@ pub enum FabricChoice {
     /// RDMA by the verbs of libibverbs, even inside a machine. Nodes without RDMA, or whose ports do not reach each
     /// other, do not start.
     Verbs,
+    /// A simulated network inside one process, with the faults that this seed picks: for tests of this crate.
+    #[cfg(all(test, not(loom)))]
+    Simulated(u64),
 }
 
 /// All choices, with their names.
@@ -73,7 +76,7 @@ impl FabricChoice {
 
     /// Whether nodes of one machine share memory.
     pub(crate) fn shares_memory(self) -> bool {
-        matches!(self, Self::Auto | Self::Shm)
+        !matches!(self, Self::Tcp | Self::Verbs)
     }
 
     /// Whether RDMA may be used.

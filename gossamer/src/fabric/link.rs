@@ -2,6 +2,8 @@
 
 use crate::counters::worker::LaneRoute;
 use crate::fabric::shm::{ShmEndpoint, ShmWriter};
+#[cfg(all(test, not(loom)))]
+use crate::fabric::sim::{SimEndpoint, SimWriter};
 use crate::fabric::tcp::{TcpEndpoint, TcpWriter};
 use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
 use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory};
@@ -22,6 +24,23 @@ pub(crate) enum Link {
     Tcp(TcpWriter),
     /// Of another machine, by RDMA.
     Verbs(VerbsWriter),
+    /// Of another node of a test.
+    #[cfg(all(test, not(loom)))]
+    Simulated(SimWriter),
+}
+
+/// The same call for each fabric.
+macro_rules! with_writer {
+    ($link:expr, $writer:ident => $call:expr) => {
+        match $link {
+            Link::Process($writer) => $call,
+            Link::Shm($writer) => $call,
+            Link::Tcp($writer) => $call,
+            Link::Verbs($writer) => $call,
+            #[cfg(all(test, not(loom)))]
+            Link::Simulated($writer) => $call,
+        }
+    };
 }
 
 impl Link {
@@ -32,6 +51,8 @@ impl Link {
             Self::Shm(_) => LaneRoute::Shm,
             Self::Tcp(_) => LaneRoute::Tcp,
             Self::Verbs(_) => LaneRoute::Verbs,
+            #[cfg(all(test, not(loom)))]
+            Self::Simulated(_) => LaneRoute::Shm,
         }
     }
 }
@@ -40,44 +61,21 @@ impl Fabric for Link {
     #[inline(always)]
     // SAFETY: the trait's contract, which the caller keeps.
     unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
-        match self {
-            // SAFETY: guaranteed by the caller.
-            Self::Process(memory) => unsafe { memory.write(slot, header, body) },
-            // SAFETY: guaranteed by the caller.
-            Self::Shm(writer) => unsafe { writer.write(slot, header, body) },
-            // SAFETY: guaranteed by the caller.
-            Self::Tcp(writer) => unsafe { writer.write(slot, header, body) },
-            // SAFETY: guaranteed by the caller.
-            Self::Verbs(writer) => unsafe { writer.write(slot, header, body) },
-        }
+        // SAFETY: guaranteed by the caller.
+        with_writer!(self, writer => unsafe { writer.write(slot, header, body) })
     }
 
     #[inline(always)]
     fn prepare(&self, slot: usize, words: usize) {
-        match self {
-            Self::Process(memory) => memory.prepare(slot, words),
-            Self::Shm(writer) => writer.prepare(slot, words),
-            Self::Tcp(writer) => writer.prepare(slot, words),
-            Self::Verbs(writer) => writer.prepare(slot, words),
-        }
+        with_writer!(self, writer => writer.prepare(slot, words));
     }
 
     fn send(&self, fragment: Fragment<'_>) -> Result<(), Busy> {
-        match self {
-            Self::Process(memory) => memory.send(fragment),
-            Self::Shm(writer) => writer.send(fragment),
-            Self::Tcp(writer) => writer.send(fragment),
-            Self::Verbs(writer) => writer.send(fragment),
-        }
+        with_writer!(self, writer => writer.send(fragment))
     }
 
     fn has_room(&self) -> bool {
-        match self {
-            Self::Process(memory) => memory.has_room(),
-            Self::Shm(writer) => writer.has_room(),
-            Self::Tcp(writer) => writer.has_room(),
-            Self::Verbs(writer) => writer.has_room(),
-        }
+        with_writer!(self, writer => writer.has_room())
     }
 
     fn takes_rows_of(&self, bytes: usize) -> bool {
@@ -100,6 +98,22 @@ pub(crate) enum LinkEndpoint {
     Tcp(TcpEndpoint),
     /// To all nodes that one RDMA device reaches.
     Verbs(VerbsEndpoint),
+    /// To all nodes of a test.
+    #[cfg(all(test, not(loom)))]
+    Simulated(SimEndpoint),
+}
+
+/// The same call for each fabric.
+macro_rules! with_endpoint {
+    ($link:expr, $endpoint:ident => $call:expr) => {
+        match $link {
+            LinkEndpoint::Shm($endpoint) => $call,
+            LinkEndpoint::Tcp($endpoint) => $call,
+            LinkEndpoint::Verbs($endpoint) => $call,
+            #[cfg(all(test, not(loom)))]
+            LinkEndpoint::Simulated($endpoint) => $call,
+        }
+    };
 }
 
 impl LinkEndpoint {
@@ -115,6 +129,8 @@ impl LinkEndpoint {
             Self::Shm(_) => "a node of its machine",
             Self::Tcp(_) => "a node of another machine",
             Self::Verbs(_) => "a node that it reaches by RDMA",
+            #[cfg(all(test, not(loom)))]
+            Self::Simulated(_) => "a node of its test",
         }
     }
 }
@@ -123,11 +139,7 @@ impl Endpoint for LinkEndpoint {
     type Fabric = Link;
 
     fn register(&self, lane: Lane) -> Arc<SlotMemory> {
-        match self {
-            Self::Shm(endpoint) => endpoint.register(lane),
-            Self::Tcp(endpoint) => endpoint.register(lane),
-            Self::Verbs(endpoint) => endpoint.register(lane),
-        }
+        with_endpoint!(self, endpoint => endpoint.register(lane))
     }
 
     fn connect(&self, lane: Lane) -> Link {
@@ -135,58 +147,36 @@ impl Endpoint for LinkEndpoint {
             Self::Shm(endpoint) => Link::Shm(endpoint.connect(lane)),
             Self::Tcp(endpoint) => Link::Tcp(endpoint.connect(lane)),
             Self::Verbs(endpoint) => Link::Verbs(endpoint.connect(lane)),
+            #[cfg(all(test, not(loom)))]
+            Self::Simulated(endpoint) => Link::Simulated(endpoint.connect(lane)),
         }
     }
 
     #[inline]
     fn flush(&self) -> io::Result<()> {
-        match self {
-            Self::Shm(endpoint) => endpoint.flush(),
-            Self::Tcp(endpoint) => endpoint.flush(),
-            Self::Verbs(endpoint) => endpoint.flush(),
-        }
+        with_endpoint!(self, endpoint => endpoint.flush())
     }
 
     #[inline]
     fn poll(&self, told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
-        match self {
-            Self::Shm(endpoint) => endpoint.poll(told),
-            Self::Tcp(endpoint) => endpoint.poll(told),
-            Self::Verbs(endpoint) => endpoint.poll(told),
-        }
+        with_endpoint!(self, endpoint => endpoint.poll(told))
     }
 
     #[inline(always)]
     fn has_arrivals(&self) -> bool {
-        match self {
-            Self::Shm(endpoint) => endpoint.has_arrivals(),
-            Self::Tcp(endpoint) => endpoint.has_arrivals(),
-            Self::Verbs(endpoint) => endpoint.has_arrivals(),
-        }
+        with_endpoint!(self, endpoint => endpoint.has_arrivals())
     }
 
     #[inline]
     fn unsent(&self) -> usize {
-        match self {
-            Self::Shm(endpoint) => endpoint.unsent(),
-            Self::Tcp(endpoint) => endpoint.unsent(),
-            Self::Verbs(endpoint) => endpoint.unsent(),
-        }
+        with_endpoint!(self, endpoint => endpoint.unsent())
     }
 
     fn descriptor(&self) -> Option<RawFd> {
-        match self {
-            Self::Shm(endpoint) => endpoint.descriptor(),
-            Self::Tcp(endpoint) => endpoint.descriptor(),
-            Self::Verbs(endpoint) => endpoint.descriptor(),
-        }
+        with_endpoint!(self, endpoint => endpoint.descriptor())
     }
 
     fn arm(&self) -> io::Result<()> {
-        match self {
-            Self::Shm(endpoint) => endpoint.arm(),
-            Self::Tcp(endpoint) => endpoint.arm(),
-            Self::Verbs(endpoint) => endpoint.arm(),
-        }
+        with_endpoint!(self, endpoint => endpoint.arm())
     }
 }

@@ -30,7 +30,7 @@ mod sleep_model;
 pub(crate) mod tcp;
 pub(crate) mod verbs;
 #[cfg(all(test, not(loom)))]
-mod watchdog;
+pub(crate) mod watchdog;
 #[cfg(all(test, not(loom)))]
 mod within_process;
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 const LIMIT: u64 = 120;
 
 /// A test that is watched until this is dropped.
-pub(super) struct Watched {
+pub(crate) struct Watched {
     _running: Sender<()>,
 }
 
 /// Watches the test of this thread.
-pub(super) fn watch() -> Watched {
+pub(crate) fn watch() -> Watched {
     let name = thread::current().name().unwrap_or("a test").to_owned();
     let given = std::env::var("TEST_WATCHDOG_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let limit = Duration::from_secs(given.unwrap_or(LIMIT));

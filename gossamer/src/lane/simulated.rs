@@ -1,8 +1,8 @@
 //! The lane over a fabric that delays, tears and reorders writes: requests of all kinds, with everything that the two
 //! ends and the fabric may do in random order, compared with what must come out. A failure names its seed.
 
+use crate::fabric;
 use crate::fabric::sim::{Network, SimWriter};
-use crate::fabric::{self, Endpoint};
 use crate::lane::catch;
 use crate::lane::client::Client;
 use crate::lane::error::DelegationError;
@@ -22,7 +22,7 @@ type Answers = Rc<RefCell<Vec<(u64, bool)>>>;
 
 /// Both ends of one lane, and what is between them.
 struct Lane {
-    network: Rc<Network>,
+    network: Arc<Network>,
     client: Client<SimWriter>,
     server: Server<SimWriter>,
     properties: Properties,

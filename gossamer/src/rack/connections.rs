@@ -115,6 +115,8 @@ impl Joining<'_> {
             sockets: sockets.collect::<Result<_, StartError>>()?,
             verbs: connected.endpoints,
             devices: connected.devices,
+            #[cfg(all(test, not(loom)))]
+            simulated: None,
         })
     }
 

@@ -2,6 +2,8 @@
 
 use crate::fabric::choice::FabricChoice;
 use crate::fabric::shm::{Neighbour, Notifiers, Pair};
+#[cfg(all(test, not(loom)))]
+use crate::fabric::sim::Network;
 use crate::rack::connections;
 use crate::rack::device_events::DeviceWatch;
 use crate::rack::neighbours::LOCALHOST;
@@ -93,6 +95,12 @@ fn connect(nodes: usize, workers: usize, config: &Config) -> io::Result<Vec<Peer
     let remote: Vec<RemoteLinks> = match fabric {
         FabricChoice::Tcp => connections::loopback(nodes, workers, config.protection)?,
         FabricChoice::Verbs => queue_pairs::within_process(nodes, workers)?,
+        #[cfg(all(test, not(loom)))]
+        FabricChoice::Simulated(seed) => {
+            let network = Network::seeded(seed);
+            let links = || RemoteLinks { simulated: Some(Arc::clone(&network)), ..RemoteLinks::none(nodes) };
+            (0..nodes).map(|_| links()).collect()
+        }
         _ => (0..nodes).map(|_| RemoteLinks::none(nodes)).collect(),
     };
     let mut neighbours: Vec<Vec<Neighbour>> = (0..nodes).map(|_| Vec::new()).collect();

@@ -17,18 +17,4 @@ mod totals;
 mod trouble;
 mod updates;
 
-use gossamer::Trustee;
-use gossamer::collections::Layout;
-
-/// Layouts of this many elements: both kinds, over all workers, and over some.
-fn layouts(len: usize) -> Vec<Layout> {
-    let all = Trustee::all();
-    let twice: Vec<_> = all.iter().rev().chain(&all[..1]).copied().collect();
-    vec![
-        Layout::block(len),
-        Layout::cyclic(len),
-        Layout::block(len).on(&twice),
-        Layout::cyclic(len).on(&twice),
-        Layout::cyclic(len).on(&all[all.len() - 1..]),
-    ]
-}
+use oracle::layouts;

@@ -1,104 +1,11 @@
 //! Random programs on a `DistVec` and on a `Vec`: both end up equal, and give equal results on the way.
 
-use crate::layouts;
-use fastrand::Rng;
-use gossamer::collections::{DistVec, Layout};
+#[path = "../../../gossamer/src/collections/random_programs/on_vectors.rs"]
+mod on_vectors;
+
 use integration_tests::{in_runtime, on_nodes};
-
-/// A range within this many elements, which is usually short.
-fn range(random: &mut Rng, len: usize) -> std::ops::Range<usize> {
-    let start = random.usize(0..=len);
-    let most = if random.u8(..) < 240 { 20 } else { len };
-    start..random.usize(start..=len.min(start.saturating_add(most)))
-}
-
-/// One random step on both.
-#[gossamer::delegate]
-fn step(random: &mut Rng, vector: &DistVec<u64>, oracle: &mut [u64]) {
-    let (len, number) = (oracle.len(), random.u64(..1000));
-    let index = random.usize(0..len);
-    match random.u8(..100) {
-        0..20 => assert_eq!(vector.get(index), oracle[index]),
-        20..35 => {
-            vector.set(index, number);
-            oracle[index] = number;
-        }
-        35..50 => {
-            let before = vector.update(index, |element| std::mem::replace(element, *element * 3 + number));
-            assert_eq!(before, oracle[index]);
-            oracle[index] = oracle[index].wrapping_mul(3) + number;
-            vector.update(index, |element| *element %= 1_000_000);
-            oracle[index] %= 1_000_000;
-        }
-        50..60 => {
-            assert_eq!(vector.replace(index, number), oracle[index]);
-            oracle[index] = number;
-        }
-        60..70 => {
-            let other = random.usize(0..len);
-            vector.swap(index, other);
-            oracle.swap(index, other);
-        }
-        70..76 => {
-            let range = range(random, len);
-            assert_eq!(vector.range(range.clone()), oracle[range]);
-        }
-        76..82 => {
-            let range = range(random, len);
-            let values: Vec<_> = range.clone().map(|_| random.u64(..1000)).collect();
-            vector.set_range(range.start, values.clone());
-            oracle[range].copy_from_slice(&values);
-        }
-        82..88 => {
-            let indices: Vec<_> = range(random, 100).map(|_| random.usize(0..len)).collect();
-            let expected: Vec<_> = indices.iter().map(|index| oracle[*index]).collect();
-            let mut found = vec![7];
-            vector.gather_into(indices.iter().copied(), &mut found);
-            assert!(found[0] == 7 && found[1..] == expected);
-            assert_eq!(vector.gather(indices), expected);
-        }
-        88..92 => {
-            let pairs: Vec<_> =
-                range(random, 100).map(|_| (random.usize(0..len), random.u64(..1000))).collect();
-            vector.scatter(pairs.clone());
-            pairs.into_iter().for_each(|(index, value)| oracle[index] = value);
-        }
-        92..96 => {
-            let mut updates =
-                vector.updates(|element, by: u64| *element = (*element * 3 + by) % (1_000_000 + number));
-            for _ in 0..random.usize(0..300) {
-                let (index, by) = (random.usize(0..len), random.u64(..1000));
-                updates.push(index, by);
-                oracle[index] = (oracle[index] * 3 + by) % (1_000_000 + number);
-            }
-            updates.finish();
-        }
-        96..98 => {
-            let pending = vector.update_async(index, |element| *element + number);
-            assert_eq!(pending.wait(), oracle[index] + number);
-        }
-        _ => {
-            let sums = vector.map_all(|elements| {
-                elements.iter_mut().for_each(|element| *element = (*element + number) % 1_000_000);
-                elements.indexed().map(|(index, element)| index as u64 ^ element).sum::<u64>()
-            });
-            oracle.iter_mut().for_each(|element| *element = (*element + number) % 1_000_000);
-            let expected: u64 =
-                oracle.iter().enumerate().map(|(index, element)| index as u64 ^ element).sum();
-            assert_eq!(sums.into_iter().sum::<u64>(), expected);
-        }
-    }
-}
-
-fn program(seed: u64, layout: Layout, len: usize, steps: usize) {
-    let mut random = Rng::with_seed(seed);
-    let mut oracle: Vec<u64> = (0..len as u64).map(|index| index * 7 % 1000).collect();
-    let vector = DistVec::from_fn(layout, const { |index: usize| index as u64 * 7 % 1000 });
-    for _ in 0..steps {
-        step(&mut random, &vector, &mut oracle);
-    }
-    assert_eq!(vector.to_vec(), oracle, "with seed {seed}");
-}
+pub(crate) use on_vectors::layouts;
+use on_vectors::program;
 
 fn programs(steps: usize) {
     for (seed, len) in [(1, 1), (2, 13), (3, 1000)] {

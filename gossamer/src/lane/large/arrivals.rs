@@ -57,7 +57,7 @@ impl Arrivals {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::fabric::sim::Network;
+    use crate::fabric::sim::{Network, SimEndpoint};
     use crate::fabric::{Busy, Endpoint, Event, FRAGMENT_BYTES, Lane};
     use crate::lane::large::Progress;
     use crate::wire::decoder::Decoder;
@@ -74,7 +74,7 @@ mod tests {
     fn values_that_are_sent_at_once_come_whole_and_apart() {
         for seed in 0..50 {
             let network = Network::seeded(seed);
-            let fabric = network.connect(Lane::requests(3, 7));
+            let (fabric, reader) = (network.connect(Lane::requests(3, 7)), SimEndpoint::new(7, network));
             let (incoming, sizes) =
                 (Arrivals::default(), [1, FRAGMENT_BYTES / 8, 100_000, 3 * FRAGMENT_BYTES]);
             let mut sending: Vec<_> = (0..)
@@ -93,7 +93,7 @@ mod tests {
                     Event::Row { writer, ticket, row, .. } => incoming.arrive_whole(writer, ticket, row),
                     _ => Ok(()),
                 };
-                network.poll(told).unwrap();
+                reader.poll(told).unwrap();
             }
             for (ticket, size) in (0..).zip(sizes) {
                 let mut rows = incoming.take(3, ticket).unwrap();

@@ -2,6 +2,8 @@
 
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::shm::{Neighbour, Neighbours, Notifier, Notifiers, ShmEndpoint};
+#[cfg(all(test, not(loom)))]
+use crate::fabric::sim::{Network, SimEndpoint};
 use crate::fabric::tcp::{Proved, Registered, TcpEndpoint};
 use crate::fabric::verbs::context::DeviceContext;
 use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
@@ -43,6 +45,9 @@ pub(crate) struct RemoteLinks {
     pub(crate) verbs: Vec<Mutex<Vec<UnconnectedEndpoint>>>,
     /// The devices of the RDMA connections.
     pub(crate) devices: Vec<Arc<DeviceContext>>,
+    /// Takes the place of shared memory.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) simulated: Option<Arc<Network>>,
 }
 
 impl RemoteLinks {
@@ -52,6 +57,8 @@ impl RemoteLinks {
             sockets: (0..nodes).map(|_| Sockets::default()).collect(),
             verbs: Vec::new(),
             devices: Vec::new(),
+            #[cfg(all(test, not(loom)))]
+            simulated: None,
         }
     }
 }
@@ -156,8 +163,14 @@ impl Peers {
         let mut joined = Vec::new();
         if !self.neighbours.is_empty() {
             let is_neighbour = |node: &usize| self.neighbours.has(self.firsts[*node]);
+            let endpoint = LinkEndpoint::Shm(ShmEndpoint::new(worker, Arc::clone(&self.neighbours)));
+            #[cfg(all(test, not(loom)))]
+            let endpoint = match &self.remote.simulated {
+                Some(network) => LinkEndpoint::Simulated(SimEndpoint::new(worker, Arc::clone(network))),
+                None => endpoint,
+            };
             joined.push(Joined {
-                endpoint: LinkEndpoint::Shm(ShmEndpoint::new(worker, Arc::clone(&self.neighbours))),
+                endpoint,
                 writes_to: (0..self.nodes()).filter(is_neighbour).collect(),
                 node: None,
             });
