@@ -28,39 +28,49 @@ pub fn sort_rows(matrix: &Matrix) {
     matrix.par_for_each(const { |_, row: &mut Vec<u32>| row.sort_unstable() });
 }
 
-/// Elements of a matrix by row and column, as they arrive.
+/// Elements of a matrix by row and column, as they come from one worker: those of each row in order.
 type Arrived = Vec<(u32, u32)>;
+/// Rows whose elements a worker copies before it sends them: they stay in the cache.
+const ROWS_AT_ONCE: usize = 1024;
 
-/// The transposed matrix. A worker gets the elements of its rows in one list, and puts them in order once all are
-/// there: rows that grew with each element would be moved again and again.
+/// The matrix with rows for columns. A worker gets the elements of its rows in a list from each worker, and puts them
+/// where they belong when all are there: a row that grew with each element would be moved again and again.
 pub fn transposed(matrix: &Matrix) -> Matrix {
     let transposed = DistVec::from_fn(matrix.len(), const { |_| Vec::new() });
-    let arrived = DistVec::filled(Workers::all().trustees().len(), Arrived::new());
+    let workers = Workers::all().trustees().len();
+    let arrived = DistVec::filled(workers * workers, Arrived::new());
     let send = const {
         |member: &TeamMember, (matrix, transposed, arrived): (Matrix, Matrix, DistVec<Arrived>)| {
             let mut updates =
                 arrived.updates(const { |arrived: &mut Arrived, element| arrived.push(element) });
-            // The worker's own rows, in one piece: they belong to this worker only while the closure runs.
-            let own = matrix.local(|rows| {
-                rows.indexed()
-                    .flat_map(|(index, row)| row.iter().map(move |column| (*column, index as u32)))
-                    .collect()
-            });
-            let own: Arrived = own.unwrap_or_default();
-            let each = matrix.len().div_ceil(member.count());
-            updates.extend(own.into_iter().map(|(row, column)| (row as usize / each, (row, column))));
+            let (each, from) = (matrix.len().div_ceil(member.count()) as u32, member.index());
+            let list = |row: u32| (row / each) as usize * member.count() + from;
+            let rows = matrix.local(|rows| rows.len()).unwrap_or_default();
+            for first in (0..rows).step_by(ROWS_AT_ONCE) {
+                // They belong to this worker only while the closure runs.
+                let some = matrix.local(|rows| elements_of(rows, first)).unwrap_or_default();
+                updates.extend(some.into_iter().map(|(row, column)| (list(row), (row, column))));
+            }
             updates.finish();
             member.barrier();
-            let arrived = arrived.local(|arrived| std::mem::take(&mut arrived[0])).unwrap_or_default();
-            transposed.local(|rows| fill_rows(rows, &arrived));
+            let arrived = arrived.local(|lists| lists.iter_mut().map(std::mem::take).collect::<Vec<_>>());
+            transposed.local(|rows| fill_rows(rows, &arrived.unwrap_or_default()));
         }
     };
     Workers::all().each_with(send, (matrix.clone(), transposed.clone(), arrived));
     transposed
 }
 
-/// Fills rows, which are adjacent, with their elements, by a counting sort.
-fn fill_rows(rows: &mut Elements<Vec<u32>>, elements: &[(u32, u32)]) {
+/// The elements of some rows, which are neighbours, with rows for columns.
+fn elements_of(rows: &Elements<Vec<u32>>, first: usize) -> Arrived {
+    let some = &rows[first..rows.len().min(first + ROWS_AT_ONCE)];
+    let numbered = (rows.index_of(first) as u32..).zip(some);
+    numbered.flat_map(|(index, row)| row.iter().map(move |column| (*column, index))).collect()
+}
+
+/// Fills rows, which are neighbours, with their elements: a counting sort. What each worker has sent is in order, and
+/// so are the workers.
+fn fill_rows(rows: &mut Elements<Vec<u32>>, lists: &[Arrived]) {
     if rows.is_empty() {
         return;
     }
@@ -68,17 +78,16 @@ fn fill_rows(rows: &mut Elements<Vec<u32>>, elements: &[(u32, u32)]) {
     let row_of = |element: &(u32, u32)| element.0 as usize - first;
     // Where each row starts, and in the end where it ends.
     let mut places = vec![0; rows.len() + 1];
-    elements.iter().for_each(|element| places[row_of(element) + 1] += 1);
+    lists.iter().flatten().for_each(|element| places[row_of(element) + 1] += 1);
     (1..places.len()).for_each(|row| places[row] += places[row - 1]);
-    let mut sorted = vec![0; elements.len()];
-    for element in elements {
+    let mut sorted = vec![0; places[rows.len()]];
+    for element in lists.iter().flatten() {
         let place = &mut places[row_of(element)];
         sorted[*place] = element.1;
         *place += 1;
     }
     let mut start = 0;
     for (row, end) in rows.iter_mut().zip(places) {
-        sorted[start..end].sort_unstable();
         *row = sorted[start..end].to_vec();
         start = end;
     }
