@@ -30,8 +30,8 @@ pub fn sort_rows(matrix: &Matrix) {
 
 /// Elements of a matrix by row and column, as they come from one worker: those of each row in order.
 type Arrived = Vec<(u32, u32)>;
-/// Rows whose elements a worker copies before it sends them: they stay in the cache.
-const ROWS_AT_ONCE: usize = 1024;
+/// Rows that are looked at before the worker serves others.
+const ROWS_AT_ONCE: usize = 4096;
 
 /// The matrix with rows for columns. A worker gets the elements of its rows in a list from each worker, and puts them
 /// where they belong when all are there: a row that grew with each element would be moved again and again.
@@ -41,17 +41,21 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     let arrived = DistVec::filled(workers * workers, Arrived::new());
     let send = const {
         |member: &TeamMember, (matrix, transposed, arrived): (Matrix, Matrix, DistVec<Arrived>)| {
-            let mut updates =
-                arrived.updates(const { |arrived: &mut Arrived, element| arrived.push(element) });
-            let (each, from) = (matrix.len().div_ceil(member.count()) as u32, member.index());
-            let list = |row: u32| (row / each) as usize * member.count() + from;
+            let (workers, each) = (member.count(), matrix.len().div_ceil(member.count()) as u32);
+            let mut lists = vec![Arrived::new(); workers];
             let rows = matrix.local(|rows| rows.len()).unwrap_or_default();
             for first in (0..rows).step_by(ROWS_AT_ONCE) {
-                // They belong to this worker only while the closure runs.
-                let some = matrix.local(|rows| elements_of(rows, first)).unwrap_or_default();
-                updates.extend(some.into_iter().map(|(row, column)| (list(row), (row, column))));
+                matrix.local(|rows| {
+                    let some = &rows[first..rows.len().min(first + ROWS_AT_ONCE)];
+                    for (column, row) in (rows.index_of(first) as u32..).zip(some) {
+                        row.iter().for_each(|row| lists[(row / each) as usize].push((*row, column)));
+                    }
+                });
             }
-            updates.finish();
+            let place = |to| to * workers + member.index();
+            let lists = lists.into_iter().enumerate();
+            let sent: Vec<_> = lists.map(|(to, list)| arrived.set_async(place(to), list)).collect();
+            sent.into_iter().for_each(|sent| sent.wait());
             member.barrier();
             let arrived = arrived.local(|lists| lists.iter_mut().map(std::mem::take).collect::<Vec<_>>());
             transposed.local(|rows| fill_rows(rows, &arrived.unwrap_or_default()));
@@ -59,13 +63,6 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     };
     Workers::all().each_with(send, (matrix.clone(), transposed.clone(), arrived));
     transposed
-}
-
-/// The elements of some rows, which are neighbours, with rows for columns.
-fn elements_of(rows: &Elements<Vec<u32>>, first: usize) -> Arrived {
-    let some = &rows[first..rows.len().min(first + ROWS_AT_ONCE)];
-    let numbered = (rows.index_of(first) as u32..).zip(some);
-    numbered.flat_map(|(index, row)| row.iter().map(move |column| (*column, index))).collect()
 }
 
 /// Fills rows, which are neighbours, with their elements: a counting sort. What each worker has sent is in order, and
