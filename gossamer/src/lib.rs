@@ -344,7 +344,7 @@ mod documents {
         says(
             SETTINGS,
             &format!(
-                "| {}: after what time it is told",
+                "| {}: after what time a worker that something holds up is reported",
                 defaults.block_limit().map_or(0, |limit| limit.as_millis())
             ),
         );

@@ -50,7 +50,7 @@ fn bad_edge_lists_are_refused() {
             ("0 1 1e99\n", 1, "at least 0"),
             ("0 1 2 3\n", 1, "`3` behind"),
             ("0 4294967295\n", 1, "out of range"),
-            ("0 4294967296\n", 1, "no number"),
+            ("0 4294967296\n", 1, "is not a number that a vertex can be"),
         ],
     );
 }

@@ -26,8 +26,8 @@ use std::path::PathBuf;
 While it reads, it shows its progress on a terminal, unless its output goes into
 a pipe. The environment variable GOSSAMER_THREADS overrides --threads.
 
-Exit status: 0 if everything was counted; 1 if a file could not be read, whether the
-others were counted or not, or if the output could not be written; 2 if the
+Exit status: 0 if everything was counted; 1 if a file could not be read, whether
+the others were counted or not, or if the output could not be written; 2 if the
 command line is wrong."
 )]
 pub struct Options {
