@@ -53,21 +53,22 @@ use std::sync::Arc;
 /// takes far longer than copying elements, loop over numbers instead: workers that are done take more of them.
 ///
 /// ```
-/// use gossamer::collections::{DistVec, par_for_each};
+/// use gossamer::collections::{DistVec, par_for_each_with};
 ///
 /// /// Nobody else changes the numbers meanwhile.
-/// #[gossamer::delegate]
 /// fn count_divisors(numbers: &DistVec<u64>) {
 ///     const CHUNK: usize = 100;
-///     let numbers = numbers.clone();
-///     par_for_each(0..numbers.len().div_ceil(CHUNK), move |chunk| {
-///         let start = chunk * CHUNK;
-///         let mut some = numbers.range(start..numbers.len().min(start + CHUNK));
-///         for number in &mut some {
-///             *number = (1..=*number).filter(|divisor| *number % divisor == 0).count() as u64;
+///     let count = const {
+///         |chunk: usize, numbers: DistVec<u64>| {
+///             let start = chunk * CHUNK;
+///             let mut some = numbers.range(start..numbers.len().min(start + CHUNK));
+///             for number in &mut some {
+///                 *number = (1..=*number).filter(|divisor| *number % divisor == 0).count() as u64;
+///             }
+///             numbers.set_range(start, some);
 ///         }
-///         numbers.set_range(start, some);
-///     });
+///     };
+///     par_for_each_with(0..numbers.len().div_ceil(CHUNK), count, numbers.clone());
 /// }
 ///
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
