@@ -1,7 +1,16 @@
-//! What programs that compare contenders in rounds have in common: options that are numbers, and a table of medians.
+//! What programs that compare contenders in rounds have in common: options that are numbers, a stopwatch, and a table of
+//! medians.
 
 use crate::statistics::{median, range};
 use std::process::ExitCode;
+use std::time::Instant;
+
+/// What some work results in, and the seconds that it takes.
+pub fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
+    let begun = Instant::now();
+    let result = work();
+    (result, begun.elapsed().as_secs_f64())
+}
 
 /// The values of a program's options, each of them a number and at least 1, or else their defaults. Asked for help, or
 /// given anything else, it prints the options; then the program ends with this status.

@@ -76,7 +76,12 @@ impl FabricChoice {
 
     /// Whether nodes of one machine share memory.
     pub(crate) fn shares_memory(self) -> bool {
-        !matches!(self, Self::Tcp | Self::Verbs)
+        match self {
+            Self::Auto | Self::Shm => true,
+            Self::Tcp | Self::Verbs => false,
+            #[cfg(all(test, not(loom)))]
+            Self::Simulated(_) => true,
+        }
     }
 
     /// Whether RDMA may be used.

@@ -11,6 +11,8 @@ mod kronecker;
 #[expect(dead_code, reason = "only its rows are needed")]
 #[path = "../graphs/plain.rs"]
 mod plain;
+#[path = "../graph500_plain/progress.rs"]
+mod progress;
 #[path = "../../../../examples/graph500/src/random.rs"]
 mod random;
 #[path = "../../../../examples/graph500/src/report.rs"]
@@ -18,36 +20,19 @@ mod report;
 #[path = "../../../../examples/graph500/src/statistics.rs"]
 mod statistics;
 
-/// Nobody watches.
-mod progress {
-    #[derive(Clone, gossamer::NoRef)]
-    pub struct Progress;
-
-    impl Progress {
-        pub fn advance(&self, _: u64) {}
-    }
-}
-
-use benches::rounds;
+use benches::rounds::{self, timed};
 use graph::{EDGEFACTOR, construct, kronecker, search_keys};
 use petgraph::algo::dijkstra;
 use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::visit::Bfs;
 use report::{Report, Search, Searches};
 use std::process::ExitCode;
-use std::time::Instant;
 
 const USAGE: &str = "\
 usage: graph500_petgraph [--scale N] [--roots N]
 
 Searches the graph of `graph500 --scale N` (default 16) from the same keys (default 12), by petgraph on one thread: `Bfs`, which visits
 vertices and keeps no parents, and `dijkstra`, which finds distances. Prints the output block of the specification.";
-
-fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
-    let begun = Instant::now();
-    let result = work();
-    (result, begun.elapsed().as_secs_f64())
-}
 
 fn run(scale: u32, roots: usize) -> Report {
     let graph = kronecker(scale);

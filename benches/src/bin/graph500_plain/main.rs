@@ -10,6 +10,7 @@ mod kronecker;
 #[expect(dead_code, reason = "rows are made in place")]
 #[path = "../graphs/plain.rs"]
 mod plain;
+mod progress;
 #[path = "../../../../examples/graph500/src/random.rs"]
 mod random;
 #[path = "../../../../examples/graph500/src/report.rs"]
@@ -17,23 +18,12 @@ mod report;
 #[path = "../../../../examples/graph500/src/statistics.rs"]
 mod statistics;
 
-/// Nobody watches.
-mod progress {
-    #[derive(Clone, gossamer::NoRef)]
-    pub struct Progress;
-
-    impl Progress {
-        pub fn advance(&self, _: u64) {}
-    }
-}
-
 use benches::machine;
-use benches::rounds;
+use benches::rounds::{self, timed};
 use graph::{EDGEFACTOR, construct, kronecker, search_keys};
 use report::{Report, Search, Searches};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 
 const USAGE: &str = "\
 usage: graph500_plain [--threads N] [--scale N] [--roots N]
@@ -43,12 +33,6 @@ prints the output block of the specification. Both searches have to reach the sa
 
 /// As `graph500` had it before it told light edges from heavy ones, and as good here as any other.
 const DELTA: f32 = 0.1;
-
-fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
-    let begun = Instant::now();
-    let result = work();
-    (result, begun.elapsed().as_secs_f64())
-}
 
 fn run(threads: usize, scale: u32, roots: usize) -> Report {
     let graph = kronecker(scale);

@@ -7,13 +7,12 @@ mod plain;
 #[path = "../../../../examples/src/bin/graph/search.rs"]
 mod search;
 
-use benches::rounds::{self, Figures};
+use benches::rounds::{self, Figures, timed};
 use gossamer::collections::DistVec;
 use gossamer::{Config, Trustee, rack};
 use kronecker::Kronecker;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 
 const USAGE: &str = "\
 usage: graphs [--threads N] [--nodes N] [--scale N] [--roots N]
@@ -27,12 +26,6 @@ vertices that were reached, each counted once), and of the ratios for each root.
 
 /// As of the lengths of edges, which are below 1.
 const DELTA: f32 = 0.1;
-
-fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
-    let begun = Instant::now();
-    let result = work();
-    (result, begun.elapsed().as_secs_f64())
-}
 
 /// A fiber calls this: workers are idle meanwhile, and asleep.
 fn plainly<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> (R, f64) {
