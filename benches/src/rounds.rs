@@ -1,5 +1,5 @@
-//! What programs that compare contenders in rounds have in common: options that are numbers, a stopwatch, and a table of
-//! medians.
+//! What programs that compare contenders in rounds have in common: options that are numbers, a stopwatch, and a table
+//! of medians.
 
 use crate::statistics::{median, range};
 use std::process::ExitCode;
