@@ -12,6 +12,7 @@ pub mod partner;
 pub mod random;
 pub mod rounds;
 pub mod statistics;
+pub mod team;
 
 #[cfg(feature = "baselines")]
 pub mod catalogue;

@@ -86,7 +86,7 @@ const COLLECTION_METHODS: [(&str, Arguments); 15] = [
 ];
 
 /// Those of its loops. Some of the names are known from rayon, where a closure that captures nothing may be a constant as well.
-const LOOP_METHODS: [(&str, Arguments); 26] = [
+const LOOP_METHODS: [(&str, Arguments); 28] = [
     ("par_for_each", Arguments::Captures("par_for_each_with")),
     ("par_map", Arguments::Captures("par_map_with")),
     ("par_filter", Arguments::Captures("par_filter_with")),
@@ -100,6 +100,7 @@ const LOOP_METHODS: [(&str, Arguments); 26] = [
     ("par_sort_by_key", Arguments::Captures("par_sort_by_key_with")),
     ("par_sort_unstable_by", Arguments::Captures("par_sort_unstable_by_with")),
     ("par_sort_unstable_by_key", Arguments::Captures("par_sort_unstable_by_key_with")),
+    ("mark_where", Arguments::Captures("mark_where_with")),
     ("par_for_each_with", Arguments::Explicit),
     ("par_map_with", Arguments::Explicit),
     ("par_filter_with", Arguments::Explicit),
@@ -113,6 +114,7 @@ const LOOP_METHODS: [(&str, Arguments); 26] = [
     ("par_sort_by_key_with", Arguments::Explicit),
     ("par_sort_unstable_by_with", Arguments::Explicit),
     ("par_sort_unstable_by_key_with", Arguments::Explicit),
+    ("mark_where_with", Arguments::Explicit),
 ];
 
 /// Those of the type `DistVec`.

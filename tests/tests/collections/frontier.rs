@@ -184,6 +184,34 @@ fn an_element_that_is_marked_often_is_visited_once() {
 }
 
 #[test]
+fn elements_are_marked_by_what_they_are() {
+    on_nodes(2, 2, || {
+        for layout in [Layout::from(1000), Layout::cyclic(1000), Layout::from(1)] {
+            marks_found(&DistVec::from_fn(layout, const { |index| index as u64 }));
+        }
+    });
+}
+
+#[gossamer::delegate]
+fn marks_found(numbers: &DistVec<u64>) {
+    let rows = numbers.par_map(|_, _| ());
+    let mut front = Frontier::of(numbers);
+    let divisor = std::hint::black_box(7);
+    front.mark_where(|index, number| *number == index as u64 && number % divisor == 0);
+    front.mark(0);
+    let expected = numbers.len().div_ceil(7);
+    assert_eq!((front.swap(), front.priority()), (expected, 0), "each is marked, once");
+    front.par_for_each(&rows, |at, _, (), out| out.push(at, ())).apply(|number, (), _| *number += 1000);
+    let visited = |(at, number): (usize, u64)| number == at as u64 + if at % 7 == 0 { 1000 } else { 0 };
+    assert!(numbers.to_vec().into_iter().enumerate().all(visited), "those that are marked are visited");
+
+    let len = numbers.len() as u64;
+    let text = panic_text(|| front.mark_where(|_, number| 60 / number.saturating_sub(999 + len) > 7));
+    let named = ["element 0", "divide by zero", "frontier.rs"];
+    assert!(named.iter().all(|part| text.contains(part)), "{text}");
+}
+
+#[test]
 fn a_panic_in_a_round_names_the_element_and_the_round_ends() {
     on_nodes(2, 1, panic_in_rounds);
 }

@@ -2,31 +2,11 @@
 
 use crate::indices;
 use benches::machine::pinned;
-use std::hint::{black_box, spin_loop};
+use benches::team::work;
+use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Threads spin when they wait for each other: the cost of a lock would be part of what is measured.
-#[derive(Default)]
-struct Barrier {
-    come: AtomicUsize,
-    round: AtomicUsize,
-}
-
-impl Barrier {
-    fn wait(&self, threads: usize) {
-        let round = self.round.load(Ordering::Acquire);
-        if self.come.fetch_add(1, Ordering::AcqRel) + 1 == threads {
-            self.come.store(0, Ordering::Relaxed);
-            self.round.store(round + 1, Ordering::Release);
-        } else {
-            while self.round.load(Ordering::Acquire) == round {
-                spin_loop();
-            }
-        }
-    }
-}
 
 /// The vector, with all of its pages present.
 pub fn table(len: usize) -> Arc<Vec<AtomicU64>> {
@@ -43,32 +23,27 @@ pub fn run(table: &Arc<Vec<AtomicU64>>, threads: usize) -> (f64, f64) {
     .unwrap_or_else(|payload| std::panic::resume_unwind(payload))
 }
 
-fn together(table: &Arc<Vec<AtomicU64>>, threads: usize) -> (f64, f64) {
-    let barrier = Arc::new(Barrier::default());
-    let one = |thread| {
-        let (table, barrier) = (Arc::clone(table), Arc::clone(&barrier));
-        pinned(thread, move || {
-            let indices = indices(thread, table.len());
-            let mut found = vec![1; indices.len()];
-            barrier.wait(threads);
-            let start = Instant::now();
-            for index in &indices {
-                table[*index].fetch_add(1, Ordering::Relaxed);
-            }
-            barrier.wait(threads);
-            let histogram = start.elapsed().as_secs_f64();
-            let start = Instant::now();
-            for (found, index) in found.iter_mut().zip(&indices) {
-                *found = table[*index].load(Ordering::Relaxed);
-            }
-            barrier.wait(threads);
-            black_box(found);
-            (histogram, start.elapsed().as_secs_f64())
-        })
-    };
-    let threads: Vec<_> = (0..threads).map(one).collect();
+fn together(table: &[AtomicU64], threads: usize) -> (f64, f64) {
+    let (seconds, _) = work(threads, |member| {
+        let indices = indices(member.index, table.len());
+        let mut found = vec![1; indices.len()];
+        member.barrier();
+        let start = Instant::now();
+        for index in &indices {
+            table[*index].fetch_add(1, Ordering::Relaxed);
+        }
+        member.barrier();
+        let histogram = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        for (found, index) in found.iter_mut().zip(&indices) {
+            *found = table[*index].load(Ordering::Relaxed);
+        }
+        member.barrier();
+        black_box(found);
+        (histogram, start.elapsed().as_secs_f64())
+    });
     let slowest = |slowest: (f64, f64), one: (f64, f64)| (slowest.0.max(one.0), slowest.1.max(one.1));
-    threads.into_iter().filter_map(|thread| thread.join().ok()).fold((0.0, 0.0), slowest)
+    seconds.into_iter().fold((0.0, 0.0), slowest)
 }
 
 fn alone(table: &[AtomicU64]) -> (f64, f64) {

@@ -56,15 +56,15 @@ pub fn triangles(size: usize) -> (String, Duration) {
     (format!("{found} triangles among {size} vertices"), elapsed)
 }
 
-/// A row of a matrix, or a column.
+/// A row and a column of a matrix, those with the same number.
 #[derive(Clone, Copy, NoRef)]
-struct Line {
-    /// Of a row: how many columns are left in it, and their sum, which is the last one in the end. Of a column: 2,
-    /// until it is taken.
+struct Lines {
+    /// How many columns are left in the row, and their sum, which is the last one in the end.
     left: u32,
     sum: u64,
-    /// The round in which it was taken.
-    round: u32,
+    /// The round in which the row was taken, and that of the column.
+    row_taken: u32,
+    column_taken: u32,
 }
 
 /// Finds an order of rows and columns that makes a matrix upper triangular, if there is one. A row with one column left
@@ -73,19 +73,17 @@ pub fn topological_sort(size: usize) -> (String, Duration) {
     let matrix = mixed_triangular(size);
     let (lines, elapsed) = timed(|| taken(&matrix));
     let (matrix, lines) = (matrix.to_vec(), lines.to_vec());
-    let (rows, columns) = lines.split_at(size);
     let mut seen = vec![false; size];
-    for (row, line) in matrix.iter().zip(rows) {
-        assert!(line.left == 0 && line.round > 0, "each row is taken");
-        // By now the sum no longer contains the row's own column, which was taken in the next round.
-        let own = row.iter().filter(|column| columns[**column as usize].round == line.round + 1);
-        let own: Vec<_> = own.filter(|column| !seen[**column as usize]).collect();
-        let later = row.iter().filter(|column| columns[**column as usize].round > line.round + 1).count();
-        assert!(later == 0 && !own.is_empty(), "all columns of a row but its own were taken before");
-        own.into_iter().take(1).for_each(|column| seen[*column as usize] = true);
+    for (row, line) in matrix.iter().zip(&lines) {
+        assert!(line.left == 0 && line.row_taken > 0, "each row is taken");
+        let taken = |column: &u32| lines[*column as usize].column_taken;
+        let own: Vec<_> = row.iter().filter(|column| taken(column) == line.row_taken).collect();
+        let later = row.iter().filter(|column| taken(column) > line.row_taken).count();
+        assert!(later == 0 && own.len() == 1, "all columns of a row but its own were taken before");
+        seen[*own[0] as usize] = true;
     }
     assert!(seen.into_iter().all(|seen| seen), "each column belongs to a row");
-    let rounds = rows.iter().map(|row| row.round.div_ceil(2)).max().unwrap_or(0);
+    let rounds = lines.iter().map(|line| line.row_taken).max().unwrap_or(0);
     (format!("{size} rows sorted in {rounds} rounds"), elapsed)
 }
 
@@ -100,43 +98,45 @@ fn mixed_triangular(size: usize) -> Matrix {
     permuted(&triangular, &random_permutation(size, 1), &random_permutation(size, 2))
 }
 
-/// When each row of a matrix was taken, followed by when each column was.
+/// When each row and each column of a matrix was taken.
 #[gossamer::delegate]
-fn taken(matrix: &Matrix) -> DistVec<Line> {
-    let of_columns = transposed(matrix).to_vec();
-    let size = matrix.len();
-
-    let in_rows = |row: &Vec<u32>| Line {
+fn taken(matrix: &Matrix) -> DistVec<Lines> {
+    let columns = transposed(matrix);
+    let lines = matrix.par_map(|_, row| Lines {
         left: row.len() as u32,
         sum: row.iter().map(|column| u64::from(*column)).sum(),
-        round: 0,
-    };
-    let rows = matrix.to_vec();
-    let lines = rows.iter().map(in_rows).chain(rows.iter().map(|_| Line { left: 2, sum: 0, round: 0 }));
-    let lines = DistVec::from_vec(2 * size, lines.collect());
-    let neighbours = DistVec::from_vec(2 * size, rows.iter().map(|_| Vec::new()).chain(of_columns).collect());
+        row_taken: 0,
+        column_taken: 0,
+    });
     let mut front = Frontier::of(&lines);
-    for (index, _) in rows.iter().enumerate().filter(|(_, row)| row.len() == 1) {
-        lines.update(index, |line| line.round = 1);
-        front.mark(index);
-    }
-    let mut round = 1;
+    front.mark_where(|_, lines| lines.left == 1);
+    let mut round = 0;
     while front.swap() > 0 {
         round += 1;
+        // The marks are those of rows, each of which takes its column.
+        front.par_for_each(&columns, |_, row, _, out| out.push(row.sum as usize, 0)).apply(
+            |column, _, next| {
+                column.column_taken = round;
+                next.mark();
+            },
+        );
+        front.swap();
+        // They are those of columns.
         front
-            .par_for_each(&neighbours, |index, line, rows, out| {
-                if index < size {
-                    out.push(size + line.sum as usize, 0);
-                } else {
-                    rows.iter().for_each(|row: &u32| out.push(*row as usize, (index - size) as u64));
-                }
+            .par_for_each(&columns, |column, _, rows, out| {
+                rows.iter().for_each(|row: &u32| out.push(*row as usize, column as u64));
             })
-            .apply(|line, column, next| {
-                line.left -= 1;
-                line.sum -= column;
-                if line.left == 1 {
-                    line.round = round;
-                    next.mark();
+            .apply(|row, column, next| {
+                row.left -= 1;
+                match row.left {
+                    // The sum is still that of its own column, by which it was found.
+                    0 => row.row_taken = round,
+                    left => {
+                        row.sum -= column;
+                        if left == 1 {
+                            next.mark();
+                        }
+                    }
                 }
             });
     }

@@ -1,6 +1,7 @@
 //! [`Frontier`]: visiting the elements of a vector in rounds.
 
 mod expansion;
+mod mark_where;
 pub(super) mod marks;
 mod outgoing;
 

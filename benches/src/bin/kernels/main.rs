@@ -1,0 +1,72 @@
+//! `kernels`: the kernels of bale on plain pinned threads with atomics, and on rayon. See `--help`.
+
+mod checks;
+mod inputs;
+mod plain;
+mod with_rayon;
+
+use benches::machine::pin;
+use rayon::ThreadPoolBuilder;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: kernels plain|rayon KERNEL [SIZE [THREADS]]
+
+The kernels histogram, gather, permutation, permute-matrix, transpose, triangles and toposort, of the same inputs as those of the example
+`bale`, in one process: on plain pinned threads that share atomics, or on rayon, with as many pinned threads (default 2). The
+result is checked. Prints the operations (updates, look-ups, numbers, elements of the matrix, questions for an edge) and the seconds that
+they took. `benches/scripts/kernels.py` has them take turns with `bale` and with lamellar.";
+
+/// What a kernel has done: operations, and seconds.
+type Done = (usize, f64);
+/// Of so many elements, rows or vertices, by so many threads.
+type Kernel = fn(usize, usize) -> Done;
+
+const KERNELS: [(&str, Kernel, Kernel); 7] = [
+    ("histogram", plain::histogram, with_rayon::histogram),
+    ("gather", plain::gather, with_rayon::gather),
+    ("permutation", plain::permutation, with_rayon::permutation),
+    ("permute-matrix", plain::permute, with_rayon::permute),
+    ("transpose", plain::transpose, with_rayon::transpose),
+    ("triangles", plain::triangles, with_rayon::triangles),
+    ("toposort", plain::topological_sort, with_rayon::topological_sort),
+];
+
+fn chosen(arguments: &[String]) -> Option<Done> {
+    let [contender, kernel, numbers @ ..] = arguments else { return None };
+    let (_, plain, with_rayon) = KERNELS.iter().find(|(name, ..)| name == kernel)?;
+    let numbers: Vec<usize> = numbers.iter().map(|number| number.parse().ok()).collect::<Option<_>>()?;
+    let (size, threads) = match numbers[..] {
+        [] => (10_000, 2),
+        [size] => (size, 2),
+        [size, threads] => (size, threads),
+        _ => return None,
+    };
+    if !(1..=0x7fff_ffff).contains(&size) || threads == 0 {
+        return None;
+    }
+    match contender.as_str() {
+        "plain" => Some(plain(size, threads)),
+        "rayon" => {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(pin).build();
+            let pool = pool.unwrap_or_else(|error| panic!("rayon's threads: {error}"));
+            Some(pool.install(|| with_rayon(size, threads)))
+        }
+        _ => None,
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    if let Some((operations, seconds)) = chosen(&arguments) {
+        println!("{operations} operations in {seconds:.6} s");
+        ExitCode::SUCCESS
+    } else {
+        eprintln!("{USAGE}");
+        ExitCode::from(2)
+    }
+}

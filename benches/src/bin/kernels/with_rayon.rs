@@ -1,0 +1,136 @@
+//! On rayon. What threads share are atomics, too.
+
+use crate::inputs::{self, Rows, random};
+use crate::plain::{Lines, atomics, plain, triangles_of};
+use crate::{Done, checks};
+use benches::rounds::timed;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+const FREE: u32 = u32::MAX;
+
+pub fn histogram(size: usize, threads: usize) -> Done {
+    let counts = atomics(size, 0);
+    let ((), seconds) = timed(|| {
+        (0..threads * size).into_par_iter().for_each(|number| {
+            counts[random(number / size, number % size, size)].fetch_add(1, Relaxed);
+        });
+    });
+    checks::histogram(&plain(counts), size, threads);
+    (size * threads, seconds)
+}
+
+pub fn gather(size: usize, threads: usize) -> Done {
+    let table: Vec<_> = (0..size).map(|index| 3 * index as u64 + 1).collect();
+    let look_up =
+        |thread| (0..size).into_par_iter().map(|number| table[random(thread, number, size)]).collect();
+    let (found, seconds): (Vec<Vec<u64>>, f64) = timed(|| (0..threads).map(look_up).collect());
+    checks::gather(&found, size);
+    (size * threads, seconds)
+}
+
+pub fn permutation(size: usize, _threads: usize) -> Done {
+    let places = atomics(2 * size, FREE);
+    let (numbers, seconds) = timed(|| {
+        (0..size).into_par_iter().for_each(|number| {
+            let hits = |round: &usize| {
+                let place = &places[random(*round, number, places.len())];
+                place.compare_exchange(FREE, number as u32, Relaxed, Relaxed).is_ok()
+            };
+            let _round = (1..).find(hits);
+        });
+        let numbers = places.par_iter().map(|place| place.load(Relaxed));
+        numbers.filter(|number| *number != FREE).collect::<Vec<_>>()
+    });
+    checks::permutation(numbers, size);
+    (size, seconds)
+}
+
+pub fn permute(size: usize, _threads: usize) -> Done {
+    let (matrix, rows, columns) =
+        (inputs::matrix(size), inputs::permutation(size, 1), inputs::permutation(size, 2));
+    let sources = atomics(size, 0);
+    let (permuted, seconds) = timed(|| {
+        rows.par_iter()
+            .enumerate()
+            .for_each(|(row, place)| sources[*place as usize].store(row as u32, Relaxed));
+        let permuted = |source: &AtomicU32| {
+            let source = &matrix[source.load(Relaxed) as usize];
+            let mut row: Vec<_> = source.iter().map(|column| columns[*column as usize]).collect();
+            row.sort_unstable();
+            row
+        };
+        sources.par_iter().map(permuted).collect::<Vec<_>>()
+    });
+    checks::permute(&permuted, &matrix, &rows, &columns);
+    (inputs::elements(&matrix), seconds)
+}
+
+fn transposed(matrix: &Rows) -> Rows {
+    let places = atomics(matrix.len() + 1, 0);
+    matrix.par_iter().flatten_iter().for_each(|column| {
+        places[*column as usize + 1].fetch_add(1, Relaxed);
+    });
+    let mut sum = 0;
+    for place in &places {
+        sum += place.load(Relaxed);
+        place.store(sum, Relaxed);
+    }
+    let elements = atomics(sum as usize, 0);
+    matrix.par_iter().enumerate().for_each(|(index, row)| {
+        for column in row {
+            let place = places[*column as usize].fetch_add(1, Relaxed);
+            elements[place as usize].store(index as u32, Relaxed);
+        }
+    });
+    let end = |row: usize| places[row].load(Relaxed) as usize;
+    let row = |row: usize| {
+        let start = row.checked_sub(1).map_or(0, end);
+        let mut row: Vec<_> = elements[start..end(row)].iter().map(|element| element.load(Relaxed)).collect();
+        row.sort_unstable();
+        row
+    };
+    (0..matrix.len()).into_par_iter().map(row).collect()
+}
+
+pub fn transpose(size: usize, _threads: usize) -> Done {
+    let matrix = inputs::matrix(size);
+    let (transposed, seconds) = timed(|| transposed(&matrix));
+    checks::transpose(&transposed, &matrix);
+    (inputs::elements(&matrix), seconds)
+}
+
+pub fn triangles(size: usize, _threads: usize) -> Done {
+    let graph = inputs::graph(size);
+    let (found, seconds) = timed(|| graph.par_iter().map(|row| triangles_of(&graph, row)).sum());
+    checks::triangles(found, &graph);
+    (inputs::questions(&graph), seconds)
+}
+
+pub fn topological_sort(size: usize, _threads: usize) -> Done {
+    let matrix = inputs::mixed_triangular(size);
+    let lines = Lines::new(size);
+    let (taken, seconds) = timed(|| {
+        let columns = transposed(&matrix);
+        let mut front: Vec<u32> = (0..size as u32)
+            .into_par_iter()
+            .filter(|row| lines.begin(*row as usize, &matrix[*row as usize]))
+            .collect();
+        let mut taken = Vec::new();
+        for round in 1.. {
+            if front.is_empty() {
+                break;
+            }
+            let take = |row: &u32| {
+                let mut next = Vec::new();
+                (lines.take(*row, round, |column| columns[column].iter().copied(), &mut next), next)
+            };
+            let (some, next): (Vec<_>, Vec<_>) = front.par_iter().map(take).unzip();
+            taken.extend(some);
+            front = next.concat();
+        }
+        taken
+    });
+    lines.check(&taken, &matrix);
+    (inputs::elements(&matrix), seconds)
+}
