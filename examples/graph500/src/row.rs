@@ -63,9 +63,10 @@ impl Row {
 
     /// Where in the row a neighbour is.
     pub fn position(&self, neighbour: u32) -> Option<usize> {
+        // Most edges are heavy.
         let (light, heavy) = self.neighbours().split_at(self.light as usize);
-        let in_heavy = || heavy.binary_search(&neighbour).map(|at| light.len() + at);
-        light.binary_search(&neighbour).or_else(|_| in_heavy()).ok()
+        let in_heavy = find(heavy, neighbour).map(|at| light.len() + at);
+        in_heavy.or_else(|| find(light, neighbour))
     }
 
     pub fn weight(&self, position: usize) -> f32 {
@@ -101,6 +102,26 @@ impl Row {
         let at = self.first as usize + position;
         self.block.as_ref().map(|block| (&block.seen[at / 64], 1 << (at % 64)))
     }
+}
+
+/// Where a number is in an ascending list. The search begins where it would be if all were equally far apart: names of
+/// vertices are nearly so, and each step of a binary search of a long list would wait for memory.
+fn find(list: &[u32], number: u32) -> Option<usize> {
+    let (first, last) = (*list.first()?, *list.last()?);
+    if number < first || number > last {
+        return None;
+    }
+    let (above, span) = (u64::from(number - first), u64::from(last - first).max(1));
+    let guess = (above * (list.len() as u64 - 1) / span) as usize;
+    // The number, if it is there, is in `begin..end`.
+    let (mut begin, mut end, mut step) = (guess, guess + 1, 8);
+    while list[begin] > number {
+        (begin, end, step) = (begin.saturating_sub(step), begin, 2 * step);
+    }
+    while end < list.len() && list[end] <= number {
+        (begin, end, step) = (end, list.len().min(end + step), 2 * step);
+    }
+    list[begin..end].binary_search(&number).ok().map(|at| begin + at)
 }
 
 /// Makes the rows of some vertices.
@@ -149,6 +170,19 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_found_wherever_it_is_in_a_list() {
+        let squares: Vec<u32> = (0..100).map(|number| number * number).collect();
+        let crowded: Vec<u32> = (0..50).chain([1000, u32::MAX - 1, u32::MAX]).collect();
+        for list in [squares, crowded, vec![7], vec![0, u32::MAX], Vec::new()] {
+            let numbers =
+                list.iter().flat_map(|number| [number.wrapping_sub(1), *number, number.wrapping_add(1)]);
+            for number in numbers.chain([0, 5000]) {
+                assert_eq!(find(&list, number), list.binary_search(&number).ok(), "{number}");
+            }
+        }
+    }
 
     #[test]
     fn a_row_has_each_neighbour_once_by_the_lightest_edge_and_light_ones_first() {

@@ -327,9 +327,9 @@ impl<A: NoRef> Updates<A> {
         self.gathered.iter().map(|filling| filling.offsets().len()).sum()
     }
 
-    /// How many elements the vector has.
-    pub(super) fn len(&self) -> usize {
-        self.spread.len()
+    /// How many elements the vector has, and where.
+    pub(super) fn spread(&self) -> Spread {
+        self.spread
     }
 
     /// With what an earlier handle has sent [`once`](Self::once).

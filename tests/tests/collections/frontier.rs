@@ -247,6 +247,26 @@ fn panic_in_rounds() {
 }
 
 #[test]
+fn the_least_that_follow_from_elements_before_a_panic_are_sent() {
+    in_runtime(1, || {
+        // One more than 64, which wait until they are compared, and less than a batch.
+        let (least, rows) = (DistVec::filled(100, 9_u64), DistVec::filled(100, ()));
+        let mut front = Frontier::of(&least);
+        (0..100).for_each(|index| front.mark(index));
+        front.swap();
+        let text = panic_text(|| {
+            let round = front.par_for_each(&rows, |u, _, (), out| {
+                assert!(u != 65, "not from here");
+                [7, 3, 5].map(|number| out.least(u, number));
+            });
+            round.apply(|least, number: u64, _| *least = number);
+        });
+        assert!(text.contains("element 65: not from here"), "{text}");
+        assert_eq!(least.to_vec(), [[3; 65].as_slice(), &[9; 35]].concat());
+    });
+}
+
+#[test]
 fn rows_of_another_layout_are_refused() {
     in_runtime(2, || {
         let (numbers, rows) = (DistVec::filled(10, 0), DistVec::filled(Layout::cyclic(10), ()));

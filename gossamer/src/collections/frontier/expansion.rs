@@ -209,6 +209,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
             let turn = own.apply_both_here(&self.rows.parts[self.part], |elements, rows| {
                 take_turn(elements, rows, &front[done..], &mut out, &mut expand)
             });
+            out.settle();
             while let Some((part, batch)) = out.full.pop() {
                 count += batch.0.len();
                 out.updates.send(part, batch);

@@ -2,10 +2,16 @@
 
 use crate::NoRef;
 use crate::collections::combining::IndexSet;
+use crate::collections::dist_vec::out_of_range;
 use crate::collections::filling::Gathered;
 use crate::collections::updates::Updates;
+use crate::sys::memory::{large_pages, prefetch};
 use std::any::Any;
 use std::fmt;
+
+/// How many updates wait for what was sent to their elements before: enough that none waits for memory when its turn
+/// comes.
+const WAITING: usize = 64;
 
 /// What a worker has sent in the rounds of a front.
 #[derive(Default)]
@@ -24,13 +30,23 @@ pub struct Outgoing<A: NoRef> {
     pub(super) full: Vec<(usize, Gathered<A>)>,
     /// For [`least`](Self::least), with an entry for each element of the vector.
     least: Vec<Option<A>>,
+    /// Indices and arguments that `least` has not been compared with yet: it is being fetched into the cache.
+    waiting: Vec<(usize, A)>,
+    /// Does so. Only [`least`](Self::least) knows that arguments can be compared.
+    compare: fn(&mut Self),
 }
 
 impl<A: NoRef> Outgoing<A> {
     /// For a fiber that continues with what an earlier round has sent.
     pub(super) fn new(updates: Updates<A>, sent: Sent) -> Self {
         let least = sent.least.and_then(|least| least.downcast().ok()).map_or_else(Vec::new, |least| *least);
-        Self { updates: updates.with_sent(sent.once), full: Vec::new(), least }
+        let updates = updates.with_sent(sent.once);
+        Self { updates, full: Vec::new(), least, waiting: Vec::new(), compare: |_| () }
+    }
+
+    /// Gathers the updates that still wait, those that are worth it.
+    pub(super) fn settle(&mut self) {
+        (self.compare)(self);
     }
 
     /// For the fiber of the next round.
@@ -117,17 +133,46 @@ impl<A: NoRef> Outgoing<A> {
     where
         A: PartialOrd + Clone,
     {
+        if index >= self.updates.spread().len() {
+            out_of_range(index, self.updates.spread());
+        }
+        if self.waiting.is_empty() {
+            self.begin_least();
+        }
+        prefetch::write(&self.least[index]);
+        self.waiting.push((index, argument));
+        if self.waiting.len() >= WAITING {
+            self.compare();
+        }
+    }
+
+    #[cold]
+    fn begin_least(&mut self)
+    where
+        A: PartialOrd + Clone,
+    {
+        self.compare = Self::compare;
         if self.least.is_empty() {
-            self.least = vec![None; self.updates.len()];
+            self.least = large_pages::with_capacity(self.updates.spread().len());
+            self.least.resize(self.updates.spread().len(), None);
         }
-        // `push` refuses an element that does not exist.
-        if let Some(least) = self.least.get_mut(index) {
-            if least.as_ref().is_some_and(|least| *least <= argument) {
-                return;
+    }
+
+    /// Compares what waits with what was sent.
+    #[inline(never)]
+    fn compare(&mut self)
+    where
+        A: PartialOrd + Clone,
+    {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for (index, argument) in waiting.drain(..) {
+            let least = &mut self.least[index];
+            if !least.as_ref().is_some_and(|least| *least <= argument) {
+                *least = Some(argument.clone());
+                self.push(index, argument);
             }
-            *least = Some(argument.clone());
         }
-        self.push(index, argument);
+        self.waiting = waiting;
     }
 
     /// Like [`push`](Self::push), but if the gathered batch has an update of this element, combines their arguments
