@@ -14,8 +14,8 @@ impl<T: 'static> Trust<T> {
     ///
     /// Like all requests of a fiber to one trustee, it is served in the order in which they were sent: so a later
     /// `apply` finds its effect. A fiber that sends faster than the trustee serves waits for room on the lane. Where
-    /// nothing can wait (in a delegated closure or in a callback) requests queue in memory up to
-    /// [`Config::backlog`](crate::Config::backlog). A thread that is not a worker waits until the closure has been
+    /// nothing can wait (in a delegated closure or in a callback) requests queue in memory
+    /// ([`Config::backlog`](crate::Config::backlog)). A thread that is not a worker waits until the closure has been
     /// applied. If the closure panics, the error is printed.
     ///
     /// ```
@@ -30,7 +30,7 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// If the backlog is full.
+    /// If the backlog is far too long ([`Config::backlog`](crate::Config::backlog)).
     #[inline]
     #[track_caller]
     pub fn apply_unawaited<F>(&self, closure: F)
