@@ -16,6 +16,7 @@ mod order;
 mod outside;
 mod panics;
 mod payloads;
+mod runs;
 mod shutdown;
 mod stacks;
 mod trusts;
