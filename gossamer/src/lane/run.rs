@@ -5,7 +5,7 @@
 //! and are answered, as so many requests: that a response has no words unless it is an error is what makes runs simple.
 //! Between processes there are none.
 //!
-//! Invariant N1: if a batch being gathered ends with a run (`RequestBatch::continues`), then its completion is the last one
+//! Invariant K3: if a batch being gathered ends with a run (`RequestBatch::continues`), then its completion is the last one
 //! in the queue of the client, or the queue was emptied by `close`: whatever is pushed to one is pushed to the other.
 
 use crate::fabric::Fabric;
@@ -43,7 +43,8 @@ impl<F: Fabric> Client<F> {
         if !continues {
             return Err(arguments);
         }
-        // SAFETY: just checked, and equal headers have arguments of one type.
+        // SAFETY: just checked: the end is a run, whose completion now counts one more (K3). Equal headers have arguments
+        // of one type.
         unsafe { self.staged.push_next(arguments) };
         Ok(())
     }
