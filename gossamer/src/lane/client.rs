@@ -321,8 +321,9 @@ impl<F: Fabric> Client<F> {
                 while index < count {
                     let finish = |completion: *mut Completion| {
                         // SAFETY: the ring gave the address of a completion that nothing else uses.
-                        let (run, kind) = unsafe { ((*completion).run().copied(), (*completion).kind()) };
-                        if let Some(run) = run {
+                        let first = unsafe { &mut *completion };
+                        let kind = first.kind();
+                        if let Some(&mut run) = first.run() {
                             if may_fail {
                                 // SAFETY: guaranteed by the caller: the next responses are those to the run.
                                 unsafe { report_failures(run, kind, index, &mut next) };

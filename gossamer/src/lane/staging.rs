@@ -222,9 +222,9 @@ impl RequestBatch {
         let (run, words) = (self.run.get(), self.near.get().cast::<u64>());
         // SAFETY: guaranteed by the caller.
         unsafe { payload::write(words.wrapping_add(run.end), arguments) };
-        let number = words.wrapping_add(run.number);
-        // SAFETY: the number of a run is in this batch, before `end`.
-        unsafe { number.write(number.read() + 1) };
+        // SAFETY: the number of a run is in this batch, before `end`, and nothing refers to it.
+        let number = unsafe { &mut *words.wrapping_add(run.number) };
+        *number += 1;
         let end = run.end + usize::from(payload::words::<C>());
         self.run.set(LastRun { end, ..run });
         self.used.set(end);

@@ -121,9 +121,8 @@ impl<T: 'static> Target<'_, T> {
     ) {
         let lane = here.lane_to(trustee);
         // SAFETY: A1 and A2.
-        if let Err(arguments) =
-            unsafe { lane.client.continue_run(delegated, self.property, arguments, sent_from) }
-        {
+        let continued = unsafe { lane.client.continue_run(delegated, self.property, arguments, sent_from) };
+        if let Err(arguments) = continued {
             let operation = delegated.operation();
             if !lane.client.fits_run(operation) {
                 here.make_room_for(trustee, |lane| lane.client.fits_run(operation));
