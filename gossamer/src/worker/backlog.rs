@@ -5,11 +5,11 @@
 //! So what it sends is queued. But a worker that has more than `Config::backlog` requests queued for one trustee does
 //! not need more work that might send: it leaves its requests unserved, and so their senders wait in its place.
 //!
-//! - Z1: a worker is held back only while following the backlogs (of this worker for a trustee, of that one for
+//! - Z2: a worker is held back only while following the backlogs (of this worker for a trustee, of that one for
 //!   another, …) leads to a worker without one, which serves. Those in a circle serve.
-//! - Z2: whatever the others do, it serves a batch of each lane once in `PATIENCE`.
+//! - Z3: whatever the others do, it serves a batch of each lane once in `PATIENCE`.
 //!
-//! So nobody waits for ever: by Z2 alone every request is served in the end. Z1 is about speed, and may be decided by
+//! So nobody waits for ever: by Z3 alone every request is served in the end. Z2 is about speed, and may be decided by
 //! what was true a moment ago.
 
 use crate::worker::Worker;
