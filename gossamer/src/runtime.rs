@@ -17,6 +17,7 @@ use crate::trace::NodeTrace;
 use crate::trace::file::TraceFile;
 use crate::trust::fiber_local::drop_locals;
 use crate::worker;
+use crate::worker::backlog::LongBacklog;
 use crate::worker::config::Config;
 use crate::worker::end::activity::Activity;
 use crate::worker::end::quiet::wait_until_quiet;
@@ -301,5 +302,6 @@ fn mailbox(poll: &mio::Poll, config: &Config) -> io::Result<Mailbox> {
         counters: Arc::new(WorkerCounters::traced(trace)),
         activity: Activity::new(),
         turn_log: TurnLog::default(),
+        long_backlog: LongBacklog::none(),
     })
 }

@@ -218,7 +218,7 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If there is no such element; if the backlog is full, as for [`Trust::apply_then`].
+    /// If there is no such element; if the backlog is far too long, as for [`Trust::apply_then`].
     #[inline]
     #[track_caller]
     pub fn update_async<U: NoRef, F>(&self, index: usize, closure: F) -> Pending<U>

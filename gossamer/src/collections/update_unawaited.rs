@@ -23,7 +23,7 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If there is no such element; if the backlog is full.
+    /// If there is no such element; if the backlog is far too long.
     #[inline]
     #[track_caller]
     pub fn update_unawaited<F>(&self, index: usize, closure: F)

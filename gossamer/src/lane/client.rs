@@ -3,7 +3,8 @@
 //! Invariants (L1 to L4 are the protocol's, see `README.md`)
 //! - K1: a client is used by only one thread (it is not `Sync`), and none of its methods runs user code except
 //!   `take_responses` and `close`, which hold no reference into a cell meanwhile.
-//! - K2: `completions` holds, in order, one entry for each request that was pushed and not yet answered.
+//! - K2: `completions` holds, in order, one entry for each request, or run of requests, that was pushed and not yet
+//!   answered.
 
 use crate::counters::lane::{SentCounters, SentNotes};
 use crate::fabric::{Fabric, SlotMemory};
@@ -13,6 +14,7 @@ use crate::lane::error::DelegationError;
 use crate::lane::large::LargeValue;
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::{ROOT, Root};
+use crate::lane::run::report_failures;
 use crate::lane::staging::RequestBatch;
 use crate::structures::local_queue::LocalQueue;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
@@ -296,11 +298,12 @@ impl<F: Fabric> Client<F> {
             Some((response, failed))
         };
         // SAFETY: K2 and the order of lanes make the first completion the one of the first response left.
-        let _all_are_there = unsafe { self.complete_each(count, next) };
+        let _all_are_there = unsafe { self.complete_each(count, failures != 0, next) };
     }
 
     /// Runs the completions of `count` responses. `next` returns the next response and whether it is a failure, or
-    /// that it is missing, after which the other completions are left. Returns whether all were there.
+    /// that it is missing, after which the other completions are left. Returns whether all were there. None fails unless
+    /// `may_fail`, which matters to runs only.
     ///
     /// # Safety
     /// What `next` returns is the whole response to the first request of `completions` (C2).
@@ -308,6 +311,7 @@ impl<F: Fabric> Client<F> {
     pub(super) unsafe fn complete_each(
         &self,
         count: usize,
+        may_fail: bool,
         mut next: impl FnMut(usize, &'static Kind) -> Option<(*const u64, bool)>,
     ) -> bool {
         let (mut index, mut all_are_there) = (0, true);
@@ -317,7 +321,16 @@ impl<F: Fabric> Client<F> {
                 while index < count {
                     let finish = |completion: *mut Completion| {
                         // SAFETY: the ring gave the address of a completion that nothing else uses.
-                        let kind = unsafe { (*completion).kind() };
+                        let first = unsafe { &mut *completion };
+                        let kind = first.kind();
+                        if let Some(&mut run) = first.run() {
+                            if may_fail {
+                                // SAFETY: guaranteed by the caller: the next responses are those to the run.
+                                unsafe { report_failures(run, kind, index, &mut next) };
+                            }
+                            index += run.requests;
+                            return;
+                        }
                         let response = next(index, kind);
                         index += 1;
                         match response {

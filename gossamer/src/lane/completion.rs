@@ -5,6 +5,7 @@
 //!   until `call` is called once.
 //! - C2: a completion is matched with the response to the same request that it was pushed with (lanes are in order),
 //!   so the response holds a value of the type the completion was made for.
+//! - C3: completions of the kind `RUN` hold a `Run`, inline, and no others do.
 
 use crate::lane::encoded::{self, Arguments, Unanswered};
 use crate::lane::error::DelegationError;
@@ -12,6 +13,7 @@ use crate::lane::payload;
 use crate::wire::NoRef;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::panic::Location;
 
 /// Closures up to this size need no box.
 type Environment = [MaybeUninit<usize>; 3];
@@ -53,7 +55,17 @@ impl<U: NoRef, R: FnOnce(Result<U, Unanswered>)> EncodedKindOf<U, R> {
     const KIND: Kind = Kind { call: call_encoded::<U, R>, words: encoded::words::<U>() };
 }
 
-/// The continuation of one request.
+/// What the completions of runs have in common.
+static RUN: Kind = Kind { call: forget, words: 0 };
+
+/// What is done with the answers to a run of requests: errors are reported.
+#[derive(Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) requests: usize,
+    pub(crate) sent_from: &'static Location<'static>,
+}
+
+/// The continuation of one request, or of a run.
 pub(crate) struct Completion {
     kind: &'static Kind,
     environment: Environment,
@@ -86,6 +98,23 @@ impl Completion {
     ) {
         // SAFETY: guaranteed by the caller; the kind is that of `R`.
         unsafe { Self::write_as(place, const { &EncodedKindOf::<U, R>::KIND }, then) };
+    }
+
+    /// Makes the completion of a run of one request, at `place`.
+    ///
+    /// # Safety
+    /// `place` is writable.
+    #[inline(always)]
+    pub(crate) unsafe fn write_run(place: *mut Self, sent_from: &'static Location<'static>) {
+        // SAFETY: guaranteed by the caller; completions of this kind hold a `Run` (C3).
+        unsafe { Self::write_as(place, &RUN, Run { requests: 1, sent_from }) };
+    }
+
+    /// The run whose completion this is, if it is one.
+    #[inline(always)]
+    pub(crate) fn run(&mut self) -> Option<&mut Run> {
+        // SAFETY: C3: a `Run` is there, and the reference borrows the completion.
+        std::ptr::eq(self.kind, &raw const RUN).then(|| unsafe { &mut *self.environment.as_mut_ptr().cast() })
     }
 
     /// # Safety
@@ -137,6 +166,12 @@ impl Drop for Completion {
         unsafe { (self.kind.call)(&mut self.environment, std::ptr::null(), Status::Abandoned) };
     }
 }
+
+/// Drops the completion of a run, which holds nothing.
+///
+/// # Safety
+/// None is needed: it does nothing.
+unsafe fn forget(_run: *mut Environment, _response: *const u64, _status: Status) {}
 
 const fn fits_inline<R>() -> bool {
     size_of::<R>() <= size_of::<Environment>() && align_of::<R>() <= align_of::<Environment>()

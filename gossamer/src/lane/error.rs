@@ -239,6 +239,12 @@ pub(crate) fn print(lines: &str) {
     let _unheard = std::io::stderr().write_all(lines.as_bytes());
 }
 
+/// Reports the error of a request whose outcome nobody takes.
+#[cold]
+pub(crate) fn report(error: DelegationError, sent_from: &'static Location<'static>) {
+    print(&format!("gossamer: {}\n", error.with_sender(sent_from)));
+}
+
 impl Inner {
     #[cold]
     fn print_untaken(&self) {

@@ -19,6 +19,7 @@ pub(crate) mod payload;
 pub(crate) mod place;
 pub(crate) mod property;
 pub(crate) mod registry;
+mod run;
 pub(crate) mod server;
 #[cfg(all(test, not(loom)))]
 mod simulated;

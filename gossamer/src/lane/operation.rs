@@ -22,6 +22,7 @@ use crate::sys::image::records::record;
 use crate::wire::NoRef;
 use crate::wire::refusal::Malformed;
 use crate::wire::word::Word;
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -38,7 +39,13 @@ pub(crate) struct Operation {
     name: ClosureName,
     /// How it is served for another process, if it may come from one.
     encoded: Option<&'static Encoded>,
+    /// How a run of such requests is served, for an operation that comes in runs.
+    many: Option<Many>,
 }
+
+/// Like `Operation::run`, for so many requests without results, whose arguments lie one behind the other. Counts in the
+/// cell those that it has served: a panic ends it.
+pub(crate) type Many = unsafe fn(*mut (), *const u64, usize, &Cell<usize>);
 
 /// What a trustee needs to know to serve a request from another process.
 #[derive(Debug)]
@@ -103,6 +110,12 @@ impl Operation {
         (self.name)()
     }
 
+    /// How a run is served, if its requests come in runs (`run.rs`).
+    #[inline(always)]
+    pub(crate) fn many(&self) -> Option<Many> {
+        self.many
+    }
+
     /// A function that returns the closure's path, for users that can only keep an address.
     pub(crate) fn namer(&self) -> &ClosureName {
         &self.name
@@ -165,6 +178,7 @@ impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
         result: payload::words::<U>(),
         name: std::any::type_name::<N>,
         encoded: None,
+        many: None,
     };
 
     /// # Safety
@@ -186,6 +200,22 @@ impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
         let value = closure(property, arguments);
         // SAFETY: `result` has room for a `U`.
         unsafe { payload::write::<U>(result, value) };
+    }
+}
+
+impl<T, C, F: FnOnce(&mut T, C), N> Instance<T, C, (), F, N> {
+    const IN_RUNS: Operation = Operation { many: Some(Self::many), ..Self::OPERATION };
+
+    /// # Safety
+    /// Like `Operation::run`, for each of the requests.
+    unsafe fn many(property: *mut (), arguments: *const u64, count: usize, served: &Cell<usize>) {
+        let words = usize::from(payload::words::<C>());
+        while served.get() < count {
+            let arguments = arguments.wrapping_add(served.get() * words);
+            // SAFETY: passed on: these arguments were not read, since `served` counts those that were. The result takes no words.
+            unsafe { Self::run(property, arguments, NonNull::dangling().as_ptr()) };
+            served.set(served.get() + 1);
+        }
     }
 }
 
@@ -318,5 +348,15 @@ impl<T, C, U> Delegated<T, C, U> {
         unsafe { self.operation.run(property, request.as_ptr(), response.as_mut_ptr()) };
         // SAFETY: `run` returned, so it wrote a result of type `U`.
         unsafe { payload::read(response.as_ptr()) }
+    }
+}
+
+impl<T, C> Delegated<T, C, ()> {
+    /// Like `of`, for requests that are sent in runs (`run.rs`).
+    #[inline(always)]
+    pub(crate) fn in_runs<N, F: FnOnce(&mut T, C)>(closure: F) -> Self {
+        assert!(size_of::<F>() == 0, "a closure that captures was delegated");
+        std::mem::forget(closure);
+        Self { operation: const { &Instance::<T, C, (), F, N>::IN_RUNS }, types: PhantomData }
     }
 }

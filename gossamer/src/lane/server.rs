@@ -13,7 +13,11 @@ use crate::lane::property::Properties;
 use crate::wire::batch::{FAILURE_WORDS, Header};
 use crate::wire::request::RequestHeader;
 use crate::wire::word::Word;
+use std::cell::Cell;
 use std::sync::Arc;
+
+/// What no operation has for its identity.
+const NO_IDENTITY: i64 = i64::MAX;
 
 /// The end of a lane that serves requests.
 pub(crate) struct Server<F> {
@@ -94,6 +98,7 @@ impl<F: Fabric> Server<F> {
             used: FAILURE_WORDS,
             failures: 0,
             index: 0,
+            run: RunBeingServed::default(),
         };
         let read = |body| {
             batch.at = body;
@@ -134,6 +139,17 @@ struct ServedBatch<'a> {
     used: usize,
     failures: u128,
     index: usize,
+    run: RunBeingServed,
+}
+
+/// The run that `at` is in, if requests of it are left: `at` is then at the arguments of the first of them.
+#[derive(Default)]
+struct RunBeingServed {
+    operation: i32,
+    property: u32,
+    left: usize,
+    /// Of those left, the ones that have been served.
+    served: Cell<usize>,
 }
 
 impl ServedBatch<'_> {
@@ -144,13 +160,21 @@ impl ServedBatch<'_> {
     /// Like `whole_batch`.
     #[cold]
     unsafe fn announce(&self, count: usize, hint: impl Fn(u32)) {
-        let mut at = self.at;
-        for _ in 0..count {
-            // SAFETY: the caller's, and each request advances `at` by its own size.
+        let (mut at, mut index) = (self.at, 0);
+        while index < count {
+            // SAFETY: the caller's, and each request, or run, advances `at` by its own size.
             let header = RequestHeader::unpack(unsafe { at.read() });
             hint(header.property);
             // SAFETY: P1, as in `current`.
-            at = at.wrapping_add(unsafe { Operation::at(header.operation) }.step());
+            let operation = unsafe { Operation::at(header.operation) };
+            let (requests, words) = if operation.many().is_some() {
+                // SAFETY: the number of a run follows its header.
+                let requests = unsafe { at.wrapping_add(1).read() } as usize;
+                (requests, 2 + requests * operation.arguments())
+            } else {
+                (1, operation.step())
+            };
+            (at, index) = (at.wrapping_add(words), index + requests);
         }
     }
 
@@ -166,13 +190,14 @@ impl ServedBatch<'_> {
             let (operation, reason) = match outcome {
                 Ok(None) => return,
                 Ok(Some(operation)) => {
-                    // SAFETY: `at` is at this request, whose arguments were not read.
-                    catch::contained(|| unsafe { operation.discard(self.at.wrapping_add(1)) });
+                    let arguments = self.at.wrapping_add(usize::from(self.run.left == 0));
+                    // SAFETY: `at` is at this request, or in a run at its arguments, which were not read.
+                    catch::contained(|| unsafe { operation.discard(arguments) });
                     (operation, Reason::Ended)
                 }
                 Err(Caught { message, place }) => {
-                    // SAFETY: `at` is at the request that panicked.
-                    (unsafe { self.current() }.1, Reason::Panicked { message, place })
+                    // SAFETY: `at` is at the request that panicked, or it is in a run.
+                    (unsafe { self.panicked() }, Reason::Panicked { message, place })
                 }
             };
             self.fail(operation, reason, worker);
@@ -197,6 +222,49 @@ impl ServedBatch<'_> {
         (header, unsafe { Operation::at(header.operation) })
     }
 
+    /// The operation of the request that has panicked.
+    ///
+    /// # Safety
+    /// `at` is at it, or in the run that it is in.
+    #[cold]
+    unsafe fn panicked(&mut self) -> &'static Operation {
+        if self.run.left == 0 {
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.current() }.1;
+        }
+        // SAFETY: P1, as in `current`.
+        let operation = unsafe { Operation::at(self.run.operation) };
+        self.leave_served(operation);
+        operation
+    }
+
+    /// Goes past those requests of the run that have been served.
+    #[inline(always)]
+    fn leave_served(&mut self, operation: &Operation) {
+        let served = self.run.served.replace(0);
+        self.run.left -= served;
+        self.index += served;
+        self.at = self.at.wrapping_add(served * operation.arguments());
+    }
+
+    /// Serves what is left of a run, as `until_panic` does.
+    ///
+    /// # Safety
+    /// Like `whole_batch`. `at` is in a run.
+    #[inline(always)]
+    unsafe fn rest_of_run(&mut self, properties: &Properties) -> Option<&'static Operation> {
+        // SAFETY: P1, as in `current`.
+        let operation = unsafe { Operation::at(self.run.operation) };
+        let (Some(property), Some(many)) = (properties.get(self.run.property), operation.many()) else {
+            return Some(operation);
+        };
+        // SAFETY: as for `operation.run` in `until_panic`. The arguments of those left are at `at`, unread. Their results
+        // take no words.
+        unsafe { many(property, self.at, self.run.left, &self.run.served) };
+        self.leave_served(operation);
+        None
+    }
+
     /// Serves requests until one panics (unwinding out of here, `at` still on it), the batch ends (`None`), or a
     /// request is for a property that is gone (its operation).
     ///
@@ -204,23 +272,42 @@ impl ServedBatch<'_> {
     /// Like `whole_batch`.
     #[inline(always)]
     unsafe fn until_panic(&mut self, count: usize, properties: &Properties) -> Option<&'static Operation> {
+        if self.run.left > 0 {
+            // SAFETY: guaranteed by the caller.
+            if let Some(operation) = unsafe { self.rest_of_run(properties) } {
+                return Some(operation);
+            }
+        }
         if self.index == count {
             return None;
         }
         // SAFETY: the caller's: a request is left.
-        let (first, mut operation) = unsafe { self.current() };
-        let (mut identity, mut step, mut result) = (first.operation, operation.step(), operation.result());
-        context::note_served(operation);
+        let mut operation = unsafe { self.current() }.1;
+        // No identity yet, nor after a run.
+        let (mut identity, mut step, mut result) = (NO_IDENTITY, 0, 0);
         while self.index < count {
             // SAFETY: guaranteed by the caller.
             let header = unsafe { self.header() };
             // Most requests of a batch are alike. The branch lets the processor guess where the next request begins;
             // through the operation in memory it would have to wait for that.
-            if header.operation != identity {
+            if i64::from(header.operation) != identity {
                 // SAFETY: as in `current`.
                 operation = unsafe { Operation::at(header.operation) };
-                (identity, step, result) = (header.operation, operation.step(), operation.result());
+                (identity, step, result) = (header.operation.into(), operation.step(), operation.result());
                 context::note_served(operation);
+                if operation.many().is_some() {
+                    // SAFETY: the number of a run follows its header.
+                    let left = unsafe { self.at.wrapping_add(1).read() } as usize;
+                    let RequestHeader { property, operation } = header;
+                    self.run = RunBeingServed { operation, property, left, served: Cell::new(0) };
+                    self.at = self.at.wrapping_add(2);
+                    // SAFETY: guaranteed by the caller.
+                    if let Some(operation) = unsafe { self.rest_of_run(properties) } {
+                        return Some(operation);
+                    }
+                    identity = NO_IDENTITY;
+                    continue;
+                }
             }
             let Some(property) = properties.get(header.property) else { return Some(operation) };
             let answer = self.answer.as_mut_ptr().wrapping_add(self.used).cast();
@@ -245,6 +332,8 @@ impl ServedBatch<'_> {
         let error = DelegationError::new(reason, operation.name(), worker);
         self.answer[self.used].write(error.into_word().expose_provenance() as u64);
         self.failures |= 1 << self.index;
-        self.advance(operation.step(), 1);
+        let step = if self.run.left > 0 { operation.arguments() } else { operation.step() };
+        self.run.left = self.run.left.saturating_sub(1);
+        self.advance(step, 1);
     }
 }

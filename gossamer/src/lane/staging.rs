@@ -9,6 +9,7 @@ use crate::wire::batch::{BODY_WORDS, Header, failure_words};
 use crate::wire::request::RequestHeader;
 use crate::wire::word::Word;
 use std::cell::{Cell, UnsafeCell};
+use std::panic::Location;
 
 /// Batches in a row that would have fitted slots of the usual size, after which the memory for larger ones goes back.
 const SMALL_ONES: u32 = 64;
@@ -28,6 +29,23 @@ pub(crate) struct RequestBatch {
     count: Cell<usize>,
     /// The most words that the responses will take: the failures, and at least one word each.
     answer: Cell<usize>,
+    /// The run that was pushed last.
+    run: Cell<LastRun>,
+}
+
+/// The run that was pushed last to a batch.
+#[derive(Clone, Copy)]
+struct LastRun {
+    /// Words of the batch up to its end. None if it was not pushed to this batch: an empty one has no request.
+    end: usize,
+    /// Where its number of requests is.
+    number: usize,
+    header: u64,
+    sent_from: *const Location<'static>,
+}
+
+impl LastRun {
+    const NONE: Self = Self { end: 0, number: 0, header: 0, sent_from: std::ptr::null() };
 }
 
 impl RequestBatch {
@@ -41,6 +59,7 @@ impl RequestBatch {
             used: Cell::new(0),
             count: Cell::new(0),
             answer: Cell::new(failure_words(room)),
+            run: Cell::new(LastRun::NONE),
         }
     }
 
@@ -103,6 +122,7 @@ impl RequestBatch {
         let used = self.used.replace(0);
         self.count.set(0);
         self.answer.set(failure_words(self.room));
+        self.run.set(LastRun::NONE);
         if self.place().1 > BODY_WORDS {
             if used > BODY_WORDS {
                 self.small.set(0);
@@ -144,6 +164,72 @@ impl RequestBatch {
         self.used.set(used + operation.step());
         self.count.set(self.count.get() + 1);
         self.answer.set(self.answer.get() + operation.result().max(1));
+    }
+
+    /// Whether a run of this operation may begin here.
+    #[inline(always)]
+    pub(crate) fn fits_run(&self, operation: &Operation) -> bool {
+        self.used.get() + 1 + operation.step() <= BODY_WORDS && self.answer.get() < BODY_WORDS
+    }
+
+    /// Whether the last request is of a run that one more of the same kind fits.
+    #[inline(always)]
+    pub(crate) fn continues(
+        &self,
+        header: RequestHeader,
+        words: usize,
+        sent_from: &'static Location<'static>,
+    ) -> bool {
+        let (run, used) = (self.run.get(), self.used.get());
+        run.end == used
+            && run.header == header.pack()
+            && std::ptr::eq(run.sent_from, sent_from)
+            && used != 0
+            && used + words <= BODY_WORDS
+            && self.answer.get() < BODY_WORDS
+    }
+
+    /// Begins a run of requests, with one. For lanes inside a process.
+    ///
+    /// # Safety
+    /// It fits: `fits_run`.
+    #[inline(always)]
+    pub(crate) unsafe fn push_run<C>(
+        &self,
+        header: RequestHeader,
+        arguments: C,
+        sent_from: &'static Location<'static>,
+    ) {
+        let used = self.used.get();
+        let start = self.near.get().cast::<u64>().wrapping_add(used);
+        // SAFETY: `fits_run`: there is room for the header, the number and the words of the arguments.
+        unsafe { start.write(header.pack()) };
+        // SAFETY: as above.
+        unsafe { start.wrapping_add(1).write(0) };
+        let run = LastRun { end: used + 2, number: used + 1, header: header.pack(), sent_from };
+        self.run.set(run);
+        // SAFETY: the run is the last request now, and there is room for these arguments.
+        unsafe { self.push_next(arguments) };
+    }
+
+    /// Adds a request to the run.
+    ///
+    /// # Safety
+    /// `continues`: there is a run at the end, whose requests have arguments of type `C`, and there is room.
+    #[inline(always)]
+    pub(crate) unsafe fn push_next<C>(&self, arguments: C) {
+        debug_assert_eq!(self.room, BODY_WORDS);
+        let (run, words) = (self.run.get(), self.near.get().cast::<u64>());
+        // SAFETY: guaranteed by the caller.
+        unsafe { payload::write(words.wrapping_add(run.end), arguments) };
+        // SAFETY: the number of a run is in this batch, before `end`, and nothing refers to it.
+        let number = unsafe { &mut *words.wrapping_add(run.number) };
+        *number += 1;
+        let end = run.end + usize::from(payload::words::<C>());
+        self.run.set(LastRun { end, ..run });
+        self.used.set(end);
+        self.count.set(self.count.get() + 1);
+        self.answer.set(self.answer.get() + 1);
     }
 
     /// Whether a request of this many words in all, and its response, have room.

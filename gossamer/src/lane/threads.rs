@@ -9,6 +9,7 @@ use crate::lane::operation::Delegated;
 use crate::lane::property::Properties;
 use crate::lane::server::Server;
 use std::cell::Cell;
+use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -32,6 +33,16 @@ fn trustee(mut server: Server<Arc<SlotMemory>>) {
     }
 }
 
+fn make_room(client: &Client<Arc<SlotMemory>>, fits: impl Fn() -> bool) {
+    while !fits() {
+        if client.has_free_slot() {
+            client.make_room();
+        } else if !client.take_responses() {
+            thread::yield_now();
+        }
+    }
+}
+
 /// Sends one request; its answer has to have this length.
 fn push<C: 'static, U: 'static, F>(
     client: &Client<Arc<SlotMemory>>,
@@ -42,13 +53,7 @@ fn push<C: 'static, U: 'static, F>(
     F: FnOnce(&mut Texts, C) -> U,
 {
     let delegated = Delegated::of::<F, F>(closure);
-    while !client.fits(delegated.operation()) {
-        if client.has_free_slot() {
-            client.make_room();
-        } else if !client.take_responses() {
-            thread::yield_now();
-        }
-    }
+    make_room(client, || client.fits(delegated.operation()));
     // SAFETY: it fits; the property at index 1 is the trustee's, which outlives all requests.
     unsafe { client.push(delegated, 1, arguments, then) };
 }
@@ -63,12 +68,29 @@ fn what_two_threads_hand_each_other_is_handed_over_whole() {
     let serving = thread::spawn(move || trustee(server));
     let (client, answers) = (Client::new(requests, responses), Rc::new(Cell::new(0)));
     for number in 0..REQUESTS {
-        let answers = Rc::clone(&answers);
+        let counted = Rc::clone(&answers);
         let answered = move |length: Result<usize, DelegationError>| {
-            answers.set(answers.get() + usize::from(length.is_ok_and(|length| length == number)));
+            counted.set(counted.get() + usize::from(length.is_ok_and(|length| length == number)));
         };
         let text = "x".repeat(number % 100);
-        match number % 4 {
+        match number % 5 {
+            4 => {
+                let (count, here) = (3, Location::caller());
+                let delegated = Delegated::in_runs::<(), _>(|texts: &mut Texts, text: String| {
+                    texts.0.push(text);
+                    texts.0.pop();
+                });
+                for _ in 0..count {
+                    // SAFETY: the property at index 1 is the trustee's, which outlives all requests.
+                    let Err(text) = (unsafe { client.continue_run(delegated, 1, text.clone(), here) }) else {
+                        continue;
+                    };
+                    make_room(&client, || client.fits_run(delegated.operation()));
+                    // SAFETY: as above, and it fits.
+                    unsafe { client.begin_run(delegated, 1, text, here) };
+                }
+                answers.set(answers.get() + 1);
+            }
             0 => push(
                 &client,
                 |texts: &mut Texts, (text, number): (String, usize)| {

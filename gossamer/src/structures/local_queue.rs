@@ -63,6 +63,13 @@ impl<T> LocalQueue<T> {
         self.tail.set(self.tail.get().wrapping_add(1));
     }
 
+    /// Calls `f` with the entry that was pushed last, if it is still there.
+    #[inline(always)]
+    pub(crate) fn with_last<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        // SAFETY: Q1: the slot before `tail` holds a value. Q2 for `f`: callers only change a number in it.
+        (self.len() > 0).then(|| f(unsafe { &mut *self.slot(self.tail.get().wrapping_sub(1)) }))
+    }
+
     #[inline(always)]
     pub(crate) fn pop(&self) -> Option<T> {
         if self.len() == 0 {
@@ -139,6 +146,18 @@ mod tests {
             }
             assert_eq!(queue.len() as u32, pushed - popped);
         }
+    }
+
+    #[test]
+    fn the_entry_pushed_last_can_be_changed_while_it_is_there() {
+        let queue = LocalQueue::with_capacity(2);
+        assert_eq!(queue.with_last(|last: &mut u32| *last), None);
+        for number in 0..5 {
+            queue.push(number);
+            assert_eq!(queue.with_last(|last| std::mem::replace(last, *last + 10)), Some(number));
+        }
+        (10..15).for_each(|number| assert_eq!(queue.pop(), Some(number)));
+        assert_eq!(queue.with_last(|last| *last), None);
     }
 
     #[test]

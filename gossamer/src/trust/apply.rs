@@ -224,8 +224,8 @@ impl<T: 'static> Trust<T> {
     ///
     /// `then` may capture anything. It must not block: it is not a fiber. If the closure panics, the error is printed
     /// and `then` is dropped. A fiber that sends faster than the trustee serves waits for room on the lane; where
-    /// nothing can wait (in a delegated closure or in another callback) requests queue in memory up to
-    /// [`Config::backlog`](crate::Config::backlog). On a thread that is not a worker this waits for the
+    /// nothing can wait (in a delegated closure or in another callback) requests queue in memory
+    /// ([`Config::backlog`](crate::Config::backlog)). On a thread that is not a worker this waits for the
     /// result, since no loop could call `then` later; use [`apply_async`](Self::apply_async) there.
     ///
     /// `then` runs after this call has returned, so it cannot borrow. The compiler suggests `move`, which
@@ -246,7 +246,7 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// If the backlog is full.
+    /// If the backlog is far too long ([`Config::backlog`](crate::Config::backlog)).
     #[inline]
     #[track_caller]
     pub fn apply_then<U: NoRef, F, R>(&self, closure: F, then: R)
@@ -303,7 +303,7 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// If the backlog is full, as for [`apply_then`](Self::apply_then).
+    /// If the backlog is far too long, as for [`apply_then`](Self::apply_then).
     #[inline]
     #[track_caller]
     pub fn apply_async<U: NoRef, F>(&self, closure: F) -> Pending<U>

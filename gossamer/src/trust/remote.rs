@@ -312,7 +312,7 @@ fn try_ask<N, T: 'static, C: NoRef, U: Returned>(
 }
 
 /// Withdraws the waiter for an answer if the request panics on the way: while an argument is encoded, or because the
-/// backlog is full.
+/// backlog is far too long.
 struct Withdraw<'a> {
     here: &'a Worker,
     ticket: (u32, u64),

@@ -227,7 +227,7 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// If the backlog is full, as for [`apply_then`](Self::apply_then).
+    /// If the backlog is far too long, as for [`apply_then`](Self::apply_then).
     #[inline]
     #[track_caller]
     pub fn apply_into<K: 'static, U: NoRef, F>(&self, replies: &Replies<K, U>, key: K, closure: F)

@@ -1,11 +1,11 @@
 //! Requests that nobody waits for, and their errors.
 
-use crate::lane::error::{DelegationError, print};
-use crate::lane::operation::refuse_captures;
+use crate::lane::error::{DelegationError, print, report};
+use crate::lane::operation::{Delegated, refuse_captures};
 use crate::trust::call::{From, Target};
 use crate::trust::{NoRef, Trust};
 use crate::wire::captured::Captured;
-use crate::worker;
+use crate::worker::{self, Worker};
 use std::panic::Location;
 
 impl<T: 'static> Trust<T> {
@@ -14,8 +14,8 @@ impl<T: 'static> Trust<T> {
     ///
     /// Like all requests of a fiber to one trustee, it is served in the order in which they were sent: so a later
     /// `apply` finds its effect. A fiber that sends faster than the trustee serves waits for room on the lane. Where
-    /// nothing can wait (in a delegated closure or in a callback) requests queue in memory up to
-    /// [`Config::backlog`](crate::Config::backlog). A thread that is not a worker waits until the closure has been
+    /// nothing can wait (in a delegated closure or in a callback) requests queue in memory
+    /// ([`Config::backlog`](crate::Config::backlog)). A thread that is not a worker waits until the closure has been
     /// applied. If the closure panics, the error is printed.
     ///
     /// ```
@@ -30,7 +30,7 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// If the backlog is full.
+    /// If the backlog is far too long ([`Config::backlog`](crate::Config::backlog)).
     #[inline]
     #[track_caller]
     pub fn apply_unawaited<F>(&self, closure: F)
@@ -90,16 +90,56 @@ impl<T: 'static> Target<'_, T> {
         C: NoRef,
         F: FnOnce(&mut T, C) + Send + 'static,
     {
-        let can_be_now = worker::with(|current| match self.from(current) {
-            From::Trustee(here) => here.may_block() && !here.has_outstanding_here(),
-            _ => false,
-        });
-        if !can_be_now {
-            let then = move |outcome| report_failure(outcome, sent_from);
-            return self.call_then::<N, _, _, _, _>(closure, arguments, then);
+        // SAFETY: the reference is given up in this frame, which may be suspended meanwhile: A4.
+        let current = unsafe { worker::get() };
+        match self.from(current) {
+            From::Trustee(here) if here.may_block() && !here.has_outstanding_here() => {
+                let outcome = self.call::<N, _, _, _>("apply_unawaited", closure, arguments);
+                report_failure(outcome, sent_from);
+            }
+            From::Trustee(here) if !carries_span() => {
+                self.push_in_run(here, here.index, Delegated::in_runs::<N, F>(closure), arguments, sent_from);
+            }
+            From::Worker(here, trustee) if !carries_span() => {
+                self.push_in_run(here, trustee, Delegated::in_runs::<N, F>(closure), arguments, sent_from);
+            }
+            _ => {
+                let then = move |outcome| report_failure(outcome, sent_from);
+                self.call_then::<N, _, _, _, _>(closure, arguments, then);
+            }
         }
-        report_failure(self.call::<N, _, _, _>("apply_unawaited", closure, arguments), sent_from);
     }
+
+    #[inline(always)]
+    fn push_in_run<C>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        delegated: Delegated<T, C, ()>,
+        arguments: C,
+        sent_from: &'static Location<'static>,
+    ) {
+        let lane = here.lane_to(trustee);
+        // SAFETY: A1 and A2.
+        let continued = unsafe { lane.client.continue_run(delegated, self.property, arguments, sent_from) };
+        if let Err(arguments) = continued {
+            let operation = delegated.operation();
+            if !lane.client.fits_run(operation) {
+                here.make_room_for(trustee, |lane| lane.client.fits_run(operation));
+            }
+            // SAFETY: A1 and A2; it fits, see above.
+            unsafe { lane.client.begin_run(delegated, self.property, arguments, sent_from) };
+        }
+    }
+}
+
+/// Whether requests have to carry a span, so that they cannot be sent in runs.
+#[inline(always)]
+fn carries_span() -> bool {
+    #[cfg(feature = "tracing")]
+    return crate::spans::is_on();
+    #[cfg(not(feature = "tracing"))]
+    false
 }
 
 /// The completion of a request whose error nobody takes: prints the error.
@@ -125,10 +165,6 @@ pub(crate) fn report_unawaited(error: DelegationError, sent_from: &'static Locat
 /// Reports the error of a request without a callback.
 #[inline(always)]
 fn report_failure(outcome: Result<(), DelegationError>, sent_from: &'static Location<'static>) {
-    #[cold]
-    fn report(error: DelegationError, sent_from: &'static Location<'static>) {
-        print(&format!("gossamer: {}\n", error.with_sender(sent_from)));
-    }
     if let Err(error) = outcome {
         report(error, sent_from);
     }

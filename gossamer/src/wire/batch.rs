@@ -3,6 +3,7 @@
 //! ```text
 //! word 0   sequence (32) | count (16) | words (16)      written last, read first
 //! request batch:   per request its header word (see `request`), then its arguments
+//!                  per run of requests one header word, their number, then the arguments of each
 //! response batch:  words of failures: bit i set = request i failed; then the results in order
 //! ```
 //!

@@ -139,9 +139,14 @@ impl Config {
         self.fabric(if share { FabricChoice::Auto } else { FabricChoice::Tcp })
     }
 
-    /// How many requests of one worker may wait in memory when its lanes are full and the code that sends them cannot
-    /// wait (a delegated closure or a callback): 1,048,576 by default, and at least 1. The next request panics. It is
-    /// also how many messages of threads that are not workers may wait for one trustee; the next thread waits.
+    /// How many requests of one worker for one trustee may be queued in memory without consequences: 1,048,576 by
+    /// default, and at least 1. Only delegated closures and callbacks queue them, as they cannot wait when a lane is
+    /// full. A worker that has more serves nothing until its requests are served, so that those who send to it wait,
+    /// unless it would wait for itself that way, or for another node. With 64 times as many the next request panics,
+    /// since a program that makes ever more requests would use up the memory. A queued request takes 40 bytes and its
+    /// arguments.
+    ///
+    /// It is also how many messages of threads that are not workers may wait for one trustee; the next thread waits.
     ///
     /// ```
     /// use gossamer::{Config, Trust, Trustee};

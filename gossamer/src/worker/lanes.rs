@@ -12,6 +12,7 @@ use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::wait::{Wait, WaitsOn};
+use crate::worker::backlog::Restraint;
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::nodes::large::Senders;
 use crate::worker::{Local, Worker};
@@ -46,6 +47,7 @@ pub(crate) struct Lanes {
     /// The connected ones, in the order in which they were connected.
     connected: RefCell<Vec<usize>>,
     inbound: RefCell<Vec<Inbound>>,
+    pub(super) restraint: Restraint,
     /// The batches whose events are recorded.
     traced: Sampling,
 }
@@ -54,7 +56,13 @@ impl Lanes {
     /// To this many trustees.
     pub(super) fn new(workers: usize, traced: Sampling) -> Self {
         let outbound = (0..workers).map(|_| OnceCell::new()).collect();
-        Self { outbound, connected: RefCell::default(), inbound: RefCell::default(), traced }
+        Self {
+            outbound,
+            connected: RefCell::default(),
+            inbound: RefCell::default(),
+            restraint: Restraint::default(),
+            traced,
+        }
     }
 
     /// The number of trustees.
@@ -126,10 +134,10 @@ impl Worker {
     }
 
     /// Makes room on a lane whose gathered batch is full. A fiber waits for a free slot; for other code, which cannot
-    /// wait, the batch is queued.
+    /// wait, the batch is queued (`backlog.rs`).
     ///
     /// # Panics
-    /// If too much is already queued. If the runtime is ending, the fiber is unwound.
+    /// If the program runs away. If the runtime is ending, the fiber is unwound.
     #[cold]
     #[inline(never)]
     pub(crate) fn make_room(&self, trustee: usize, operation: &Operation) {
@@ -146,8 +154,8 @@ impl Worker {
             let on = WaitsOn::Worker(trustee as u32);
             let _noted = Fiber::note_wait(Wait::in_call("room on the lane to a trustee").on(on));
             self.wait_for_room(lane, &fits);
-        } else if !lane.client.has_free_slot() && lane.client.backlog() >= self.shared.config.backlog {
-            self.too_many_waiting();
+        } else if !lane.client.has_free_slot() {
+            self.require_backlog(trustee);
         }
         // While this fiber waited, another one may have emptied the batch.
         if !fits(lane) {
@@ -186,25 +194,6 @@ impl Worker {
         }
     }
 
-    /// Checks that code which cannot wait has not used up the backlog of a lane; pieces of large values count too.
-    ///
-    /// # Panics
-    /// If it has.
-    pub(crate) fn require_backlog(&self, trustee: usize) {
-        if self.lane_to(trustee).client.backlog() >= self.shared.config.backlog {
-            self.too_many_waiting();
-        }
-    }
-
-    #[cold]
-    fn too_many_waiting(&self) -> ! {
-        panic!(
-            "{} requests of worker {} to one trustee wait for room, sent by delegated closures or callbacks, which \
-             cannot wait themselves: send from a fiber, which can, or send less, or raise Config::backlog (GOSSAMER_BACKLOG)",
-            self.shared.config.backlog, self.index
-        )
-    }
-
     /// Sends an operation on the trustee itself, whose answer nobody waits for. Never waits.
     pub(crate) fn tell<C: Send + 'static>(
         &self,
@@ -239,14 +228,22 @@ impl Worker {
         }
     }
 
-    /// Serves the batches that have landed, from each lane at most as many as it has slots.
+    /// Serves the batches that have landed, from each lane at most as many as it has slots; not while the worker is held
+    /// back.
     #[inline]
     pub(crate) fn serve(&self) -> bool {
-        let mut busy = false;
+        if self.lanes.restraint.is_long() && self.is_held_back() {
+            return false;
+        }
+        let (mut busy, was_long) = (false, self.lanes.restraint.is_long());
         for lane in self.lanes.inbound.borrow_mut().iter_mut() {
             let mut served = 0;
             while served < lane.server.slots() && self.serve_next(lane) {
                 served += 1;
+                // What it served has sent too much.
+                if self.lanes.restraint.is_long() != was_long {
+                    break;
+                }
             }
             if served > 0 {
                 busy = true;

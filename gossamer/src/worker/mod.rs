@@ -25,6 +25,7 @@
 //!   worker and to its thread-locals.
 #![deny(unsafe_code)]
 
+pub(crate) mod backlog;
 pub(crate) mod config;
 pub(crate) mod end;
 pub(crate) mod fibers;

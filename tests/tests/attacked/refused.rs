@@ -144,7 +144,7 @@ fn large_arguments_of_code_that_cannot_wait_are_bounded_too() {
             let (here, there) = (entrust(()), far().entrust(()));
             let sent = here.try_apply(move |()| {
                 for _ in 0..1000 {
-                    let row = vec![7_u64; 200_000];
+                    let row = vec![7_u64; 20_000];
                     there.apply_with_then(|(), row: Vec<u64>| drop(row), row, drop);
                 }
             });

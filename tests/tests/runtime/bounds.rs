@@ -1,11 +1,8 @@
 //! Nothing grows without bound, and nobody starves beside a busy neighbour.
 
 use gossamer::{Trust, Trustee, entrust, spawn_on_with};
-use integration_tests::{
-    Tally, in_runtime, isolated, near_and_far, panic_text, resident_bytes, wait_until, watched, workers,
-};
+use integration_tests::{Tally, in_runtime, isolated, near_and_far, resident_bytes, wait_until, workers};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;
@@ -57,70 +54,6 @@ fn send_many(number: &Trust<u64>, count: u64) {
     for _ in 0..count {
         number.apply_then(|number| *number += 1, |()| ());
     }
-}
-
-#[test]
-fn a_delegated_closure_that_sends_more_than_the_backlog_is_told_so() {
-    watched(|| {
-        gossamer::run(workers(2).backlog(5000), || {
-            for (from, to) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                let (from, number) = (Trustee::all()[from].entrust(()), Trustee::all()[to].entrust(0_u64));
-                // There is room for all of these.
-                from.apply_with(|(), number: Trust<u64>| send_many(&number, 5000), number.clone());
-                wait_until(|| number.apply(|number| *number) == 5000);
-                let flood = |(): &mut (), number: Trust<u64>| send_many(&number, 50_000_000);
-                let error = from.try_apply_with(flood, number.clone()).unwrap_err().to_string();
-                assert!(error.contains("5000 requests") && error.contains("Config::backlog"), "{error}");
-                // What was sent before is served, and the trustees go on.
-                wait_until(|| number.apply(|number| *number) >= 10_000);
-                assert!(number.apply(|number| *number) < 50_000);
-                from.apply(|()| ());
-            }
-        });
-    });
-}
-
-#[test]
-fn a_callback_that_sends_more_than_the_backlog_is_told_so() {
-    watched(|| {
-        gossamer::run(workers(2).backlog(5000), || {
-            for trustee in Trustee::all() {
-                let number = trustee.entrust(0_u64);
-                let (sender, told) = mpsc::channel();
-                let flooded = number.clone();
-                number.apply_then(
-                    |_| (),
-                    move |()| sender.send(panic_text(|| send_many(&flooded, 50_000_000))).unwrap(),
-                );
-                let mut text = None;
-                wait_until(|| {
-                    text = told.try_recv().ok();
-                    text.is_some()
-                });
-                let text = text.unwrap();
-                assert!(text.contains("5000 requests") && text.contains("Config::backlog"), "{text}");
-                wait_until(|| number.apply(|number| *number) >= 5000);
-            }
-        });
-    });
-}
-
-#[test]
-fn what_a_refused_request_holds_is_dropped() {
-    watched(|| {
-        gossamer::run(workers(2).backlog(100), || {
-            let tally = Tally::new();
-            let (from, to) = (entrust(()), Trustee::all()[1].entrust(()));
-            let flood = |(): &mut (), (to, value): (Trust<()>, integration_tests::Counted)| {
-                for _ in 0..1_000_000 {
-                    let kept = value.clone();
-                    to.apply_with_then(|(), value| drop(value), value.clone(), move |()| drop(kept));
-                }
-            };
-            assert!(from.try_apply_with(flood, (to, tally.value())).is_err());
-            wait_until(|| tally.is_even());
-        });
-    });
 }
 
 /// Runs for ever, until the test is over.

@@ -2,6 +2,7 @@
 //! process or end it run in a child.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
+mod backlog;
 mod blocking;
 mod bounds;
 mod counting;
@@ -15,6 +16,7 @@ mod order;
 mod outside;
 mod panics;
 mod payloads;
+mod runs;
 mod shutdown;
 mod stacks;
 mod trusts;

@@ -68,7 +68,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Panics
-    /// If the backlog is full, as for [`Trust::apply_then`](crate::Trust::apply_then).
+    /// If the backlog is far too long, as for [`Trust::apply_then`](crate::Trust::apply_then).
     #[inline]
     #[track_caller]
     pub fn apply_async<U: NoRef, F>(&self, key: K, closure: F) -> Pending<Option<U>>

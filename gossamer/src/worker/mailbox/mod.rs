@@ -6,6 +6,7 @@ pub(crate) mod inbox;
 use crate::counters::worker::WorkerCounters;
 use crate::lane::large::Arrivals;
 use crate::sys::sync::doorbell::Doorbell;
+use crate::worker::backlog::LongBacklog;
 use crate::worker::end::activity::Activity;
 use crate::worker::fibers::sources::Sources;
 use crate::worker::watch::turn_log::TurnLog;
@@ -27,6 +28,7 @@ pub(crate) struct Mailbox {
     pub(crate) counters: Arc<WorkerCounters>,
     pub(crate) activity: Activity,
     pub(crate) turn_log: TurnLog,
+    pub(crate) long_backlog: LongBacklog,
 }
 
 impl Mailbox {
