@@ -9,6 +9,9 @@
 //!   another, …) leads to a worker without one, which serves. Those in a circle serve.
 //! - Z3: whatever the others do, it serves a batch of each lane once in `PATIENCE`.
 //!
+//! Meanwhile it sleeps over the requests that have landed, if it has nothing else to do. What shortens its backlog, or
+//! makes it part of a circle, is an answer to it or is followed by one, which wakes it.
+//!
 //! So nobody waits for ever: by Z3 alone every request is served in the end. Z2 is about speed, and may be decided by
 //! what was true a moment ago.
 
@@ -49,7 +52,7 @@ impl LongBacklog {
 pub(super) struct Restraint {
     /// It may have a long backlog.
     is_long: Cell<bool>,
-    /// Since when it has served nothing.
+    /// Since when it has served nothing, if it is held back.
     since: Cell<Option<Instant>>,
 }
 
@@ -85,21 +88,30 @@ impl Worker {
         )
     }
 
-    /// Whether this worker, which may have a long backlog, is to serve nothing in this turn.
+    /// How many batches of each lane this worker, which may have a long backlog, is to serve in this turn, at most.
     #[cold]
     #[inline(never)]
-    pub(super) fn is_held_back(&self) -> bool {
+    pub(super) fn batches_in_spite_of_backlog(&self) -> u32 {
         let restraint = &self.lanes.restraint;
         let is_long = |trustee: &usize| self.has_long_backlog(*trustee);
         let long = self.lanes.connected().iter().copied().find(is_long);
         self.shared.mailbox(self.index).long_backlog.set(long);
         restraint.is_long.set(long.is_some());
         let is_held_back = long.is_some_and(|trustee| leads_to_a_server(&self.shared, trustee));
+        if !is_held_back {
+            restraint.since.set(None);
+            return u32::MAX;
+        }
         let now = Instant::now();
         let since = restraint.since.get().unwrap_or(now);
-        let is_patient = is_held_back && now.duration_since(since) < PATIENCE;
-        restraint.since.set(is_patient.then_some(since));
-        is_patient
+        let is_patient = now.duration_since(since) < PATIENCE;
+        restraint.since.set(Some(if is_patient { since } else { now }));
+        u32::from(!is_patient)
+    }
+
+    /// How much longer this worker is held back, if it is, unless it learns that its backlog has become shorter.
+    pub(super) fn held_back_for(&self) -> Option<Duration> {
+        self.lanes.restraint.since.get().map(|since| PATIENCE.saturating_sub(since.elapsed()))
     }
 
     fn has_long_backlog(&self, trustee: usize) -> bool {

@@ -228,20 +228,22 @@ impl Worker {
         }
     }
 
-    /// Serves the batches that have landed, from each lane at most as many as it has slots; not while the worker is held
+    /// Serves the batches that have landed, from each lane at most as many as it has slots; fewer while the worker is held
     /// back.
     #[inline]
     pub(crate) fn serve(&self) -> bool {
-        if self.lanes.restraint.is_long() && self.is_held_back() {
+        let restraint = &self.lanes.restraint;
+        let most = if restraint.is_long() { self.batches_in_spite_of_backlog() } else { u32::MAX };
+        if most == 0 {
             return false;
         }
-        let (mut busy, was_long) = (false, self.lanes.restraint.is_long());
+        let (mut busy, was_long) = (false, restraint.is_long());
         for lane in self.lanes.inbound.borrow_mut().iter_mut() {
             let mut served = 0;
-            while served < lane.server.slots() && self.serve_next(lane) {
+            while served < lane.server.slots().min(most) && self.serve_next(lane) {
                 served += 1;
                 // What it served has sent too much.
-                if self.lanes.restraint.is_long() != was_long {
+                if restraint.is_long() != was_long {
                     break;
                 }
             }
@@ -379,10 +381,14 @@ impl Worker {
         self.lanes.outbound[self.index].get().is_some_and(|lane| lane.client.outstanding() > 0)
     }
 
-    /// Whether something has landed on a lane of this worker.
-    pub(crate) fn has_landed(&self) -> bool {
-        let connected = self.lanes.connected.borrow();
+    /// Whether requests have landed on a lane of this worker.
+    pub(crate) fn has_requests(&self) -> bool {
         self.lanes.inbound.borrow().iter().any(|lane| lane.server.has_requests())
-            || connected.iter().any(|&trustee| self.lane_to(trustee).client.has_responses())
+    }
+
+    /// Whether answers have landed on a lane of this worker.
+    pub(crate) fn has_responses(&self) -> bool {
+        let connected = self.lanes.connected.borrow();
+        connected.iter().any(|&trustee| self.lane_to(trustee).client.has_responses())
     }
 }

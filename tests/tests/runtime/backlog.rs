@@ -2,7 +2,7 @@
 //! are told so; and a worker that has sent too much does not take on more.
 
 use gossamer::{NoRef, Trust, Trustee, entrust};
-use integration_tests::{Tally, panic_text, wait_until, watched, workers};
+use integration_tests::{Tally, cpu_time, isolated, panic_text, wait_until, watched, workers};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -215,6 +215,37 @@ fn a_worker_that_is_held_back_serves_others_now_and_then() {
             STOP.store(1, Ordering::Relaxed);
             wait_until(|| RUNNING.load(Ordering::Relaxed) == 0);
             assert_eq!(busy.apply(|served| *served), 3);
+        });
+    });
+}
+
+#[test]
+fn a_worker_that_is_held_back_for_long_takes_on_little_and_sleeps() {
+    isolated(|| {
+        gossamer::run(workers(4).backlog(BACKLOG), || {
+            const COPIES: u64 = 10;
+            let all = Trustee::all();
+            let (busy, slow) = (all[1].entrust(0_u64), all[2].entrust(0_u64));
+            slow.apply_unawaited(|_| std::thread::sleep(Duration::from_secs(3)));
+            let send = |(busy, slow): (Trust<u64>, Trust<u64>)| {
+                for _ in 0..10_000 {
+                    let pass_on = |passed: &mut u64, slow: Trust<u64>| {
+                        *passed += 1;
+                        (0..COPIES).for_each(|_| slow.apply_unawaited(|arrived| *arrived += 1));
+                    };
+                    busy.apply_with_unawaited(pass_on, slow.clone());
+                }
+            };
+            let sender = all[3].spawn_with(send, (busy.clone(), slow.clone()));
+            gossamer::sleep(Duration::from_millis(200));
+            let cpu = cpu_time();
+            gossamer::sleep(Duration::from_secs(2));
+            let used = (cpu_time() - cpu).as_secs_f64() / 2.0;
+            assert!(used < 0.05, "{} % of a processor", used * 100.0);
+            sender.join();
+            // None was refused, as happens if it takes on all that waits whenever it serves.
+            wait_until(|| busy.apply(|passed| *passed) == 10_000);
+            wait_until(|| slow.apply(|arrived| *arrived) == COPIES * 10_000);
         });
     });
 }

@@ -3,6 +3,7 @@
 use fastrand::Rng;
 use gossamer::{NoRef, Trust, Trustee, entrust};
 use integration_tests::{Counted, Tally, in_child, in_runtime, near_and_far, wait_until, watched, workers};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn each_request_counts_though_others_panic() {
@@ -193,4 +194,134 @@ fn requests_of_a_run_are_counted_one_by_one() {
         let (sent, served) = (total.requests_sent(), total.requests_served());
         assert!(sent >= 10_000 && served >= 10_000, "{sent} {served}");
     });
+}
+
+/// Aligned more strictly than the words of a batch.
+#[derive(Clone, Copy, NoRef)]
+#[repr(align(64))]
+struct Aligned([u8; 65]);
+
+/// Sends runs of many lengths with a value of a type, in which requests at certain places panic.
+fn send_beside_panics<V: NoRef + Copy + 'static>(trustee: Trustee, filling: V) {
+    type Kept = Vec<(usize, Counted)>;
+    fn panics(way: usize, number: usize, length: usize) -> bool {
+        [number == 0, number == length - 1, true, number == 124 || number == 125, number % 2 == 1][way]
+    }
+    let (from, tally) = (entrust(()), Tally::new());
+    for (way, length) in
+        (0..5).flat_map(|way| [1, 2, 61, 62, 63, 124, 125, 126, 251].map(|length| (way, length)))
+    {
+        let kept = trustee.entrust(Kept::new());
+        let send =
+            |(): &mut (), (kept, value, filling, way, length): (Trust<Kept>, Counted, V, usize, usize)| {
+                for number in 0..length {
+                    kept.apply_with_unawaited(
+                        |kept, (number, value, filling, way, length): (usize, Counted, V, usize, usize)| {
+                            assert!((&raw const filling).is_aligned());
+                            if panics(way, number, length) {
+                                // Not text, and some have given their value away.
+                                kept.extend((number % 3 == 0).then_some((number, value)));
+                                std::panic::panic_any(number);
+                            }
+                            kept.push((number, value));
+                        },
+                        (number, value.clone(), filling, way, length),
+                    );
+                }
+            };
+        from.apply_with(send, (kept.clone(), tally.value(), filling, way, length));
+        let arrives = |number: &usize| !panics(way, *number, length) || number % 3 == 0;
+        let expected: Vec<_> = (0..length).filter(arrives).collect();
+        wait_until(|| kept.apply(|kept| kept.len()) == expected.len());
+        let arrived = kept.apply(|kept| kept.iter().map(|(number, _)| *number).collect::<Vec<_>>());
+        assert_eq!(arrived, expected);
+    }
+    wait_until(|| tally.is_even());
+}
+
+#[test]
+fn arguments_of_any_size_are_dropped_once_wherever_requests_panic() {
+    near_and_far(|trustee| {
+        send_beside_panics(trustee, ());
+        send_beside_panics(trustee, [7_u8; 3]);
+        send_beside_panics(trustee, u128::MAX);
+        send_beside_panics(trustee, Aligned([7; 65]));
+        // Just below and above what travels inside a slot.
+        send_beside_panics(trustee, [7_u64; 27]);
+        send_beside_panics(trustee, [7_u64; 28]);
+    });
+}
+
+#[test]
+fn arguments_without_size_and_panics_whose_payload_panics_end_no_run() {
+    near_and_far(|trustee| {
+        static DROPPED: AtomicUsize = AtomicUsize::new(0);
+        #[derive(NoRef)]
+        struct Nothing;
+        impl Drop for Nothing {
+            fn drop(&mut self) {
+                // Every fifth time, unless that would be a panic within one.
+                let dropped = DROPPED.fetch_add(1, Ordering::Relaxed);
+                assert!(dropped % 5 != 0 || std::thread::panicking(), "expected in the output of this test");
+            }
+        }
+        struct Bomb(usize);
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                if self.0 > 0 {
+                    std::panic::panic_any(Self(self.0 - 1));
+                }
+            }
+        }
+        DROPPED.store(0, Ordering::Relaxed);
+        let (from, count) = (entrust(()), trustee.entrust(0_usize));
+        let send = |(): &mut (), count: Trust<usize>| {
+            for _ in 0..1000 {
+                let serve = |count: &mut usize, _nothing: Nothing| {
+                    *count += 1;
+                    if *count % 3 == 0 {
+                        std::panic::panic_any(Bomb(*count % 20));
+                    }
+                };
+                count.apply_with_unawaited(serve, Nothing);
+            }
+        };
+        from.apply_with(send, count.clone());
+        wait_until(|| count.apply(|count| *count) == 1000);
+        assert_eq!(DROPPED.load(Ordering::Relaxed), 1000);
+    });
+}
+
+/// What branches into more of itself, on all trustees.
+#[derive(Clone, NoRef)]
+struct Branch {
+    parts: Vec<Trust<usize>>,
+    value: Counted,
+    depth: u32,
+}
+
+fn branch(count: &mut usize, branch_off: Branch) {
+    *count += 1;
+    if branch_off.depth > 0 {
+        for child in 0..4_usize {
+            let to = &branch_off.parts[child * 2 / 3 % branch_off.parts.len()];
+            to.apply_with_unawaited(branch, Branch { depth: branch_off.depth - 1, ..branch_off.clone() });
+        }
+    }
+    assert!(*count % 50 != 0, "expected in the output of this test");
+}
+
+#[test]
+fn requests_of_runs_that_panic_after_they_sent_runs_have_sent_them() {
+    for threads in [1, 2, 3] {
+        in_runtime(threads, || {
+            let tally = Tally::new();
+            let parts: Vec<_> = Trustee::all().iter().map(|trustee| trustee.entrust(0)).collect();
+            let root = Branch { parts: parts.clone(), value: tally.value(), depth: 6 };
+            parts[0].apply_with_unawaited(branch, root);
+            let all = (0..=6).map(|depth| 4_usize.pow(depth)).sum::<usize>();
+            wait_until(|| parts.iter().map(|part| part.apply(|count| *count)).sum::<usize>() == all);
+            wait_until(|| tally.is_even());
+        });
+    }
 }

@@ -153,7 +153,8 @@ impl Worker {
 
     /// Whether a passive worker has to become active; if so, it is active when this returns (Q3).
     fn is_called(&self) -> bool {
-        let has_something = self.has_landed()
+        let has_something = self.has_requests()
+            || self.has_responses()
             || !self.shared.mailbox(self.index).inbox.is_empty()
             || self.fibers.scheduler.has_ready()
             || !self.fibers.timers.is_empty()

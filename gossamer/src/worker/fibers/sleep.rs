@@ -31,12 +31,13 @@ impl Worker {
         // flags are up.
         let heard = self.hear_nodes() || !mailbox.inbox.is_empty();
         let mut by_socket = false;
-        let has_work =
-            heard || self.has_landed() || self.fibers.scheduler.has_ready() || self.can_send_arguments();
+        let held_back_for = self.held_back_for();
+        let has_landed = self.has_responses() || held_back_for.is_none() && self.has_requests();
+        let has_work = heard || has_landed || self.fibers.scheduler.has_ready() || self.can_send_arguments();
         if !has_work && !self.finds_quiet() {
             let asleep = Instant::now();
             self.counters.time.fall_asleep(asleep);
-            by_socket = self.poll_sources(self.time_to_sleep());
+            by_socket = self.poll_sources(self.time_to_sleep().into_iter().chain(held_back_for).min());
             doze::woken();
             if let Some(ring) = &self.counters.trace {
                 ring.push(TraceEvent::since(EventKind::Sleep, trace::at(asleep)));
