@@ -230,7 +230,7 @@ fn send_beside_panics<V: NoRef + Copy + 'static>(trustee: Trustee, filling: V) {
                 }
             };
         from.apply_with(send, (kept.clone(), tally.value(), filling, way, length));
-        let arrives = |number: &usize| !panics(way, *number, length) || number % 3 == 0;
+        let arrives = |number: &usize| !panics(way, *number, length) || number.is_multiple_of(3);
         let expected: Vec<_> = (0..length).filter(arrives).collect();
         wait_until(|| kept.apply(|kept| kept.len()) == expected.len());
         let arrived = kept.apply(|kept| kept.iter().map(|(number, _)| *number).collect::<Vec<_>>());
@@ -262,7 +262,10 @@ fn arguments_without_size_and_panics_whose_payload_panics_end_no_run() {
             fn drop(&mut self) {
                 // Every fifth time, unless that would be a panic within one.
                 let dropped = DROPPED.fetch_add(1, Ordering::Relaxed);
-                assert!(dropped % 5 != 0 || std::thread::panicking(), "expected in the output of this test");
+                assert!(
+                    !dropped.is_multiple_of(5) || std::thread::panicking(),
+                    "expected in the output of this test"
+                );
             }
         }
         struct Bomb(usize);
@@ -279,7 +282,7 @@ fn arguments_without_size_and_panics_whose_payload_panics_end_no_run() {
             for _ in 0..1000 {
                 let serve = |count: &mut usize, _nothing: Nothing| {
                     *count += 1;
-                    if *count % 3 == 0 {
+                    if count.is_multiple_of(3) {
                         std::panic::panic_any(Bomb(*count % 20));
                     }
                 };
@@ -308,7 +311,7 @@ fn branch(count: &mut usize, branch_off: Branch) {
             to.apply_with_unawaited(branch, Branch { depth: branch_off.depth - 1, ..branch_off.clone() });
         }
     }
-    assert!(*count % 50 != 0, "expected in the output of this test");
+    assert!(!count.is_multiple_of(50), "expected in the output of this test");
 }
 
 #[test]
