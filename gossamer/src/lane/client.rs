@@ -297,21 +297,27 @@ impl<F: Fabric> Client<F> {
             at = at.wrapping_add(if failed { 1 } else { last.1 });
             Some((response, failed))
         };
-        // SAFETY: K2 and the order of lanes make the first completion the one of the first response left.
-        let _all_are_there = unsafe { self.complete_each(count, failures != 0, next) };
+        let _all_are_there = if failures == 0 {
+            // SAFETY: K2 and the order of lanes make the first completion the one of the first response left.
+            unsafe { self.complete_each::<false>(count, next) }
+        } else {
+            // SAFETY: as above.
+            unsafe { self.complete_each::<true>(count, next) }
+        };
     }
 
     /// Runs the completions of `count` responses. `next` returns the next response and whether it is a failure, or
-    /// that it is missing, after which the other completions are left. Returns whether all were there. None fails unless
-    /// `may_fail`, which matters to runs only.
+    /// that it is missing, after which the other completions are left. Returns whether all were there.
+    ///
+    /// No request of a run has failed unless `RUNS_MAY_FAIL`. That is a constant because `next` stays in registers only
+    /// where no function is called with it.
     ///
     /// # Safety
     /// What `next` returns is the whole response to the first request of `completions` (C2).
     #[inline(always)]
-    pub(super) unsafe fn complete_each(
+    pub(super) unsafe fn complete_each<const RUNS_MAY_FAIL: bool>(
         &self,
         count: usize,
-        may_fail: bool,
         mut next: impl FnMut(usize, &'static Kind) -> Option<(*const u64, bool)>,
     ) -> bool {
         let (mut index, mut all_are_there) = (0, true);
@@ -324,7 +330,7 @@ impl<F: Fabric> Client<F> {
                         let first = unsafe { &mut *completion };
                         let kind = first.kind();
                         if let Some(&mut run) = first.run() {
-                            if may_fail {
+                            if RUNS_MAY_FAIL {
                                 // SAFETY: guaranteed by the caller: the next responses are those to the run.
                                 unsafe { report_failures(run, kind, index, &mut next) };
                             }

@@ -110,7 +110,7 @@ impl<F: Fabric> Client<F> {
             Some((rest.get(..words)?.as_ptr(), failed))
         };
         // SAFETY: K2 and the order of lanes make the first completion the one of the first response left, and it is whole.
-        let all_are_there = unsafe { self.complete_each(count, true, next) };
+        let all_are_there = unsafe { self.complete_each::<false>(count, next) };
         all_are_there.then_some(()).ok_or_else(Malformed::instead_of::<[u64]>)
     }
 }
