@@ -4,6 +4,7 @@
 
 mod exchange;
 mod graphs;
+#[path = "../../src/bin/kernels/inputs.rs"]
 mod inputs;
 mod matrices;
 mod vectors;

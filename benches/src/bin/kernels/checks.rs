@@ -1,4 +1,4 @@
-//! Whether what a kernel returns is right.
+//! Whether what a kernel returns is right, and of how many operations it is.
 
 use crate::inputs::{Rows, permuted, random};
 
@@ -60,4 +60,14 @@ pub fn topological_sort(taken: &[(u32, u32)], rounds: &[u32], matrix: &Rows) {
         lines.sort_unstable();
         assert!(lines.iter().copied().eq(0..matrix.len() as u32), "each is taken once");
     }
+}
+
+/// How many elements there are.
+pub fn elements(rows: &Rows) -> usize {
+    rows.iter().map(Vec::len).sum()
+}
+
+/// How often a middle vertex is asked for an edge to a lower one.
+pub fn questions(graph: &Rows) -> usize {
+    graph.iter().map(|row| row.len() * row.len().saturating_sub(1) / 2).sum()
 }

@@ -1,4 +1,6 @@
-//! What the kernels work on: the same as in the example `bale`.
+//! What the kernels work on: the same as in the example `bale`. `benches/lamellar` uses this file, too.
+
+use std::ops::Range;
 
 /// The columns of each row of a sparse matrix, or lower neighbours of each vertex of a graph.
 pub type Rows = Vec<Vec<u32>>;
@@ -12,8 +14,8 @@ pub fn random(stream: usize, number: usize, most: usize) -> usize {
     ((z ^ (z >> 31)) % most as u64) as usize
 }
 
-/// A matrix with this many rows and columns, and up to eight elements in a row.
-pub fn matrix(size: usize) -> Rows {
+/// These rows of a matrix that has `size` of them, and as many columns, and up to eight elements in a row.
+pub fn matrix(own: Range<usize>, size: usize) -> Rows {
     let row = |index| {
         let edges = 0..random(1, index, 9);
         let mut row: Vec<_> = edges.map(|edge| random(2 + edge, index, size) as u32).collect();
@@ -21,7 +23,7 @@ pub fn matrix(size: usize) -> Rows {
         row.dedup();
         row
     };
-    (0..size).map(row).collect()
+    own.map(row).collect()
 }
 
 /// The numbers below `size` in a random order.
@@ -44,7 +46,7 @@ pub fn permuted(matrix: &Rows, rows: &[u32], columns: &[u32]) -> Rows {
 
 /// An upper triangular matrix whose rows and columns were brought into a random order.
 pub fn mixed_triangular(size: usize) -> Rows {
-    let mut triangular = matrix(size);
+    let mut triangular = matrix(0..size, size);
     for (index, row) in triangular.iter_mut().enumerate() {
         row.retain(|column| *column as usize > index);
         row.insert(0, index as u32);
@@ -52,23 +54,13 @@ pub fn mixed_triangular(size: usize) -> Rows {
     permuted(&triangular, &permutation(size, 1), &permutation(size, 2))
 }
 
-/// A graph with many triangles.
-pub fn graph(size: usize) -> Rows {
+/// These vertices of a graph with many triangles.
+pub fn graph(own: Range<usize>) -> Rows {
     let row = |vertex: usize| {
         let mut row: Vec<_> = (0..vertex.min(8)).map(|edge| random(edge, vertex, vertex.min(30))).collect();
         row.sort_unstable();
         row.dedup();
         row.into_iter().map(|back| (vertex - back - 1) as u32).rev().collect()
     };
-    (0..size).map(row).collect()
-}
-
-/// How many elements there are.
-pub fn elements(rows: &Rows) -> usize {
-    rows.iter().map(Vec::len).sum()
-}
-
-/// How often a middle vertex is asked for an edge to a lower one.
-pub fn questions(graph: &Rows) -> usize {
-    graph.iter().map(|row| row.len() * row.len().saturating_sub(1) / 2).sum()
+    own.map(row).collect()
 }

@@ -57,7 +57,7 @@ pub fn permutation(size: usize, threads: usize) -> Done {
 
 pub fn permute(size: usize, threads: usize) -> Done {
     let (matrix, rows, columns) =
-        (inputs::matrix(size), inputs::permutation(size, 1), inputs::permutation(size, 2));
+        (inputs::matrix(0..size, size), inputs::permutation(size, 1), inputs::permutation(size, 2));
     let sources = atomics(size, 0);
     let (parts, seconds) = work(threads, |member| {
         for row in member.part(size) {
@@ -73,7 +73,7 @@ pub fn permute(size: usize, threads: usize) -> Done {
         member.part(size).map(permuted).collect::<Vec<_>>()
     });
     checks::permute(&parts.concat(), &matrix, &rows, &columns);
-    (inputs::elements(&matrix), seconds)
+    (checks::elements(&matrix), seconds)
 }
 
 /// A matrix that several threads transpose.
@@ -123,7 +123,7 @@ impl Transposition {
 }
 
 pub fn transpose(size: usize, threads: usize) -> Done {
-    let matrix = inputs::matrix(size);
+    let matrix = inputs::matrix(0..size, size);
     let transposition = Transposition::new(size);
     let (parts, seconds) = work(threads, |member| {
         transposition.fill(member, &matrix);
@@ -135,7 +135,7 @@ pub fn transpose(size: usize, threads: usize) -> Done {
         member.part(size).map(sorted).collect::<Vec<_>>()
     });
     checks::transpose(&parts.concat(), &matrix);
-    (inputs::elements(&matrix), seconds)
+    (checks::elements(&matrix), seconds)
 }
 
 /// In how many triangles a vertex is the highest.
@@ -149,12 +149,12 @@ pub fn triangles_of(graph: &Rows, row: &[u32]) -> u64 {
 }
 
 pub fn triangles(size: usize, threads: usize) -> Done {
-    let graph = inputs::graph(size);
+    let graph = inputs::graph(0..size);
     let (found, seconds) = work(threads, |member| {
         graph[member.part(size)].iter().map(|row| triangles_of(&graph, row)).sum::<u64>()
     });
     checks::triangles(found.into_iter().sum(), &graph);
-    (inputs::questions(&graph), seconds)
+    (checks::questions(&graph), seconds)
 }
 
 /// What is left of the rows of a matrix while columns are taken.
@@ -231,5 +231,5 @@ pub fn topological_sort(size: usize, threads: usize) -> Done {
         taken
     });
     lines.check(&taken.concat(), &matrix);
-    (inputs::elements(&matrix), seconds)
+    (checks::elements(&matrix), seconds)
 }
