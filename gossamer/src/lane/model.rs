@@ -19,11 +19,14 @@ fn log(property: &mut Vec<u32>, argument: u32) -> u32 {
     argument * 10
 }
 
-/// Sends `batches` batches of one request each, as far ahead of the responses as slots allow.
-fn exchange(batches: u32) {
-    let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
-    let mut server = Server::new(Arc::clone(&requests), Arc::clone(&responses));
-    let trustee = thread::spawn(move || {
+/// Serves so many batches, and returns what was logged.
+fn trustee(
+    requests: Arc<SlotMemory>,
+    responses: Arc<SlotMemory>,
+    batches: u32,
+) -> thread::JoinHandle<Vec<u32>> {
+    let mut server = Server::new(requests, responses);
+    thread::spawn(move || {
         let properties = Properties::new();
         let index = properties.insert(Vec::<u32>::new());
         assert_eq!(index, 1, "the client counts on it");
@@ -35,7 +38,16 @@ fn exchange(batches: u32) {
                 thread::yield_now();
             }
         }
-    });
+        let log = properties.get(index).unwrap().cast::<Vec<u32>>();
+        // SAFETY: the property is of this type, and nothing else uses it any more.
+        unsafe { std::mem::take(&mut *log) }
+    })
+}
+
+/// Sends `batches` batches of one request each, as far ahead of the responses as slots allow.
+fn exchange(batches: u32) {
+    let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
+    let trustee = trustee(Arc::clone(&requests), Arc::clone(&responses), batches);
     let client = Client::new(requests, responses);
     let answers = Rc::new(RefCell::new(Vec::new()));
     for argument in 0..batches {
@@ -56,7 +68,7 @@ fn exchange(batches: u32) {
             thread::yield_now();
         }
     }
-    trustee.join().unwrap();
+    assert!(trustee.join().unwrap().into_iter().eq(0..batches), "each request once, in order");
     let expected: Vec<u32> = (0..batches).map(|argument| argument * 10).collect();
     assert_eq!(*answers.borrow(), expected, "each answer once, in order");
 }
@@ -64,24 +76,7 @@ fn exchange(batches: u32) {
 /// Sends `batches` runs of two requests, as far ahead of the responses as slots allow.
 fn exchange_runs(batches: u32) {
     let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
-    let mut server = Server::new(Arc::clone(&requests), Arc::clone(&responses));
-    let trustee = thread::spawn(move || {
-        let properties = Properties::new();
-        let index = properties.insert(Vec::<u32>::new());
-        assert_eq!(index, 1, "the client counts on it");
-        let mut served = 0;
-        while served < batches {
-            if server.serve(&properties, 0) {
-                served += 1;
-            } else {
-                thread::yield_now();
-            }
-        }
-        let log = properties.get(index).unwrap().cast::<Vec<u32>>();
-        // SAFETY: the property is of this type, and nothing else uses it any more.
-        let log = unsafe { &*log };
-        assert!(log.iter().copied().eq(0..2 * batches), "each request once, in order: {log:?}");
-    });
+    let trustee = trustee(Arc::clone(&requests), Arc::clone(&responses), batches);
     let client = Client::new(requests, responses);
     let here = Location::caller();
     for batch in 0..batches {
@@ -104,7 +99,7 @@ fn exchange_runs(batches: u32) {
             thread::yield_now();
         }
     }
-    trustee.join().unwrap();
+    assert!(trustee.join().unwrap().into_iter().eq(0..2 * batches), "each request once, in order");
 }
 
 fn check(exchange: impl Fn() + Sync + Send + 'static) {
