@@ -88,9 +88,9 @@ impl Clients {
         self.mailboxes.remove(&client);
     }
 
-    /// Ends the connection of a client; returns whether it was there.
+    /// Ends the connection of a client; returns whether it was there, and was not ended before.
     pub fn kill(&mut self, client: u64) -> bool {
-        let stream = self.streams.get(&client);
+        let stream = self.streams.remove(&client);
         // It may have ended already.
         stream.is_some_and(|stream| stream.close().is_ok())
     }
