@@ -272,7 +272,10 @@ mod tests {
             for body in [&b""[..], b"1", b"a request", &[7; 5000]] {
                 let sent = record(&mut writer, body);
                 let can_be_read = sent[HEAD..].starts_with(body);
-                assert_eq!(can_be_read, level != Encrypted || body.is_empty());
+                // Of few bytes, one in so many is encrypted to itself.
+                if level != Encrypted || body.len() > 8 {
+                    assert_eq!(can_be_read, level != Encrypted);
+                }
                 assert_eq!(open(&mut reader, &sent).as_deref(), Ok(body));
             }
         }
