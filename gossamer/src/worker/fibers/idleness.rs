@@ -1,20 +1,20 @@
 //! What a worker does when a turn found nothing: spin, offer its processor to others, or sleep; and how it learns
 //! which is best.
 //!
-//! Spinning pays if work arrives sooner than a sleep and a wake-up take, and if nobody else wants the processor. A
-//! worker whose work comes from other workers always spins for a while: if two workers that answer each other slept,
-//! each would delay the other's work. A worker that watches sockets of the program serves clients, which may want its
-//! processor, so it adapts to what has happened:
+//! Spinning pays if work arrives sooner than a sleep and a wake-up take, and if nobody else wants the processor. So a
+//! worker adapts to what has happened:
 //!
-//! - **What ended its idle times.** If a socket did, its patience is halved: polling in vain and sleeping both cost a
-//!   system call. If it was work that spinning finds, within the allowed time ([`SPIN_TIME`]), its patience grows. So
-//!   a worker whose work all comes from sockets sleeps at once, and one that answers another worker spins.
 //! - **Whether others want the processor.** If an offer (`sched_yield`) takes longer than one that nobody accepts,
-//!   somebody else has run. If that was short, the others soon wait for this worker, like clients of a server. Then
-//!   it does not spin, but offers once before it sleeps: they go on, nobody has to be woken, and the poller returns
-//!   many events at once. If it was long ([`LONG`]), the processor is used by somebody that does not wait for the
-//!   worker, and offering makes the worker late; then it sleeps at once, since the kernel prefers threads that wake
-//!   up to those that never sleep.
+//!   somebody else has run. If that was short, the others soon wait for this worker: they are workers that share its
+//!   processor, or clients of a server. Then it does not spin, but offers: they go on, and nobody has to be woken. If it
+//!   was long ([`LONG`]), the processor is used by somebody that does not wait for the worker, and offering makes the
+//!   worker late; then it sleeps instead, since the kernel prefers threads that wake up to those that never sleep.
+//! - **What ended its idle times**, if it watches sockets of the program. If a socket did, its patience is halved:
+//!   polling in vain and sleeping both cost a system call. If it was work that spinning finds, within the allowed time
+//!   ([`SPIN_TIME`]), its patience grows. So a worker whose work all comes from sockets sleeps at once, and one that
+//!   answers another worker spins. Beside others it offers only once, so that the poller returns many events at once.
+//!   A worker without sockets has all its work from other workers, and is patient: if two that answer each other slept,
+//!   each would delay the other's work.
 //!
 //! What was learned about others is forgotten after a number of idle times ([`MEMORY`]) in which nobody accepted an
 //! offer. A worker that does not spin offers now and then to find out ([`PROBE_EVERY`]).
@@ -33,14 +33,19 @@ const SPINS_PER_CONNECTION: u32 = 3;
 const SPIN_TIME: Duration = Duration::from_micros(50);
 /// Turns between two looks at the clock.
 const CLOCK_EVERY: u32 = 32;
-/// Offers before it sleeps, at most.
+/// Offers before it sleeps, at most,
 const OFFERS: u32 = 20;
+/// and of a worker without sockets if others have accepted some. They take as long as it would spin.
+const OFFERS_TO_OTHERS: u32 = 100;
 /// An offer that nobody accepts takes less than this.
 const OFFER_TIME: Duration = Duration::from_micros(5);
 /// An offer accepted by somebody that does not wait for the worker takes more than this.
 const LONG: Duration = Duration::from_micros(500);
 /// Idle times for which it remembers that somebody accepted an offer.
 const MEMORY: u32 = 64;
+/// To ask whether somebody still uses the processor for long takes that long. So a worker without sockets remembers it
+/// four times as long each time that it finds it so, up to this.
+const LONGEST_MEMORY: u32 = 16_384;
 /// Idle times without an offer, of a worker that is not patient enough to make one.
 const PROBE_EVERY: u32 = 16;
 /// The constant part by which patience grows.
@@ -63,6 +68,10 @@ pub(crate) struct Idleness {
     company: Cell<Company>,
     /// Idle times to come in which it remembers its company.
     memory: Cell<u32>,
+    /// The last offer took long.
+    was_long: Cell<bool>,
+    /// For how many idle times it will remember that, if it goes on.
+    next_memory: Cell<u32>,
     /// Idle times since the last offer.
     unoffered: Cell<u32>,
     /// The last reading of the clock in an idle time that counts: shorter ones are not worth reading the clock.
@@ -91,6 +100,8 @@ impl Default for Idleness {
             patience: Cell::new(SPINS),
             company: Cell::new(Company::Nobody),
             memory: Cell::default(),
+            was_long: Cell::default(),
+            next_memory: Cell::new(MEMORY),
             unoffered: Cell::default(),
             counted: Cell::default(),
             counters: Arc::default(),
@@ -183,23 +194,24 @@ impl Idleness {
 
     /// Turns that it spins this time.
     fn spins(&self) -> u32 {
-        match self.company.get() {
-            _ if !self.learns.get() => SPINS,
-            Company::Nobody => self.patience.get(),
-            Company::Brief | Company::Long => 0,
+        match (self.company.get(), self.learns.get()) {
+            (Company::Nobody, true) => self.patience.get(),
+            (Company::Brief, _) | (Company::Long, true) => 0,
+            (Company::Nobody | Company::Long, false) => SPINS,
         }
     }
 
     /// Offers that it makes this time.
     fn most_offers(&self) -> u32 {
-        match self.company.get() {
-            _ if !self.learns.get() => OFFERS,
-            Company::Nobody => {
+        match (self.company.get(), self.learns.get()) {
+            (Company::Nobody, true) => {
                 let probes = u32::from(self.unoffered.get() >= PROBE_EVERY);
                 probes.max(OFFERS * self.patience.get() / SPINS)
             }
-            Company::Brief => 1,
-            Company::Long => 0,
+            (Company::Nobody, false) => OFFERS,
+            (Company::Brief, true) => 1,
+            (Company::Brief, false) => OFFERS_TO_OTHERS,
+            (Company::Long, _) => 0,
         }
     }
 
@@ -225,10 +237,23 @@ impl Idleness {
 
     /// An offer has taken this long.
     fn note_offer(&self, time: Duration) {
-        if time >= OFFER_TIME {
-            self.company.set(if time >= LONG { Company::Long } else { Company::Brief });
-            self.memory.set(MEMORY);
+        let is_long = time >= LONG;
+        // After one long turn another worker offers the processor, too.
+        let goes_on = self.was_long.replace(is_long) && is_long;
+        if time < OFFER_TIME {
+            return;
         }
+        let (company, memory, next) = match (self.learns.get(), is_long) {
+            (true, true) => (Company::Long, MEMORY, MEMORY),
+            (false, true) if goes_on => {
+                let memory = self.next_memory.get();
+                (Company::Long, memory, LONGEST_MEMORY.min(4 * memory))
+            }
+            _ => (Company::Brief, MEMORY, MEMORY),
+        };
+        self.company.set(company);
+        self.memory.set(memory);
+        self.next_memory.set(next);
     }
 }
 
@@ -261,7 +286,7 @@ mod tests {
             wait_for_socket(&idleness);
         }
         assert_eq!(idleness.patience.get(), 0);
-        idleness.note_offer(LONG);
+        note_offers(&idleness, LONG);
         assert_eq!(turns_until_sleep(&idleness), 1);
         assert!(idleness.is_time_to_sleep(0, true), "it has been woken for nothing");
     }
@@ -284,17 +309,60 @@ mod tests {
         assert_eq!(idleness.patience.get(), SPINS);
     }
 
+    /// Two offers that took this long.
+    fn note_offers(idleness: &Idleness, time: Duration) {
+        idleness.note_offer(time);
+        idleness.note_offer(time);
+    }
+
+    /// What a worker does while it remembers, and for how many idle times.
+    fn remembers(idleness: &Idleness) -> ((u32, u32), u32) {
+        let (does, mut times) = ((idleness.spins(), idleness.most_offers()), 0);
+        while idleness.memory.get() > 0 {
+            assert_eq!((idleness.spins(), idleness.most_offers()), does);
+            idleness.learn(Instant::now());
+            times += 1;
+        }
+        (does, times)
+    }
+
     #[test]
-    fn a_worker_beside_others_does_not_spin_for_a_while() {
-        for (time, offers) in [(OFFER_TIME, 1), (LONG, 0)] {
+    fn a_worker_beside_others_does_other_than_one_alone_for_a_while() {
+        for (learns, time, does) in [
+            (true, OFFER_TIME, (0, 1)),
+            (true, LONG, (0, 0)),
+            (false, OFFER_TIME, (0, OFFERS_TO_OTHERS)),
+            (false, LONG, (SPINS, 0)),
+        ] {
             let idleness = Idleness::default();
-            idleness.learns.set(true);
-            idleness.note_offer(time);
-            for _ in 0..MEMORY {
-                assert_eq!((idleness.spins(), idleness.most_offers()), (0, offers));
-                idleness.learn(Instant::now());
-            }
+            idleness.learns.set(learns);
+            note_offers(&idleness, time);
+            assert_eq!(remembers(&idleness), (does, MEMORY));
             assert_eq!((idleness.spins(), idleness.most_offers()), (SPINS, OFFERS));
+        }
+    }
+
+    #[test]
+    fn who_uses_the_processor_for_long_again_and_again_is_asked_more_and_more_seldom() {
+        let idleness = Idleness::default();
+        note_offers(&idleness, LONG);
+        for times in [MEMORY, 4 * MEMORY, 16 * MEMORY] {
+            assert_eq!(remembers(&idleness), ((SPINS, 0), times));
+            idleness.note_offer(LONG);
+        }
+        (0..10).for_each(|_| idleness.note_offer(LONG));
+        assert_eq!(remembers(&idleness).1, LONGEST_MEMORY);
+        idleness.note_offer(OFFER_TIME);
+        note_offers(&idleness, LONG);
+        assert_eq!(remembers(&idleness).1, MEMORY);
+    }
+
+    #[test]
+    fn one_long_turn_of_another_worker_is_not_taken_for_a_program_that_does_not_wait() {
+        let idleness = Idleness::default();
+        for time in [OFFER_TIME, LONG, OFFER_TIME, LONG, Duration::ZERO, LONG] {
+            idleness.note_offer(time);
+            assert_eq!(idleness.company.get(), Company::Brief);
         }
     }
 
@@ -312,12 +380,11 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_without_sockets_spins_whatever_others_do() {
+    fn a_worker_without_sockets_alone_spins_whatever_ended_its_idle_times() {
         let idleness = Idleness::default();
         for _ in 0..10 {
             wait_for_socket(&idleness);
         }
-        idleness.note_offer(LONG);
         idleness.is_time_to_sleep(0, false);
         assert_eq!((idleness.spins(), idleness.most_offers()), (SPINS, OFFERS));
     }
