@@ -174,6 +174,10 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let logs = MACHINES.iter().zip(&self.daemons);
+            logs.for_each(|(machine, daemon)| eprintln!("the daemon of {machine} said:\n{}", daemon.log()));
+        }
         self.daemons.clear();
         let middle: &[&str] = if self.middle.take().is_some() { &["before", "behind"] } else { &[] };
         for machine in MACHINES.iter().chain(&["switch"]).chain(middle) {
