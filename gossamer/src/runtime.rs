@@ -113,6 +113,8 @@ pub(crate) struct Placement {
     pub(crate) workers: usize,
     /// The processors of the workers, in turn, if they are pinned.
     pub(crate) processors: Option<Vec<usize>>,
+    /// These workers, and those of other nodes on their processors, are more than the processors.
+    pub(crate) is_crowded: bool,
 }
 
 impl Placement {
@@ -128,7 +130,10 @@ impl Placement {
     pub(crate) fn among(config: &Config, processors: Vec<usize>, are_own: bool) -> Self {
         let workers = config.worker_count(processors.len());
         let pinned = config.pins(workers, processors.len(), are_own);
-        Self { workers, processors: Some(processors).filter(|processors| pinned && !processors.is_empty()) }
+        // Not if it is unknown which there are.
+        let is_crowded = (1..workers).contains(&processors.len());
+        let processors = Some(processors).filter(|processors| pinned && !processors.is_empty());
+        Self { workers, processors, is_crowded }
     }
 }
 
@@ -166,7 +171,8 @@ impl NodeThreads {
             }
             polls.push(poll);
         }
-        let shared = Shared::register(config, mailboxes.into_boxed_slice(), peers).ok_or_else(|| {
+        let shared = Shared::register(config, mailboxes.into_boxed_slice(), placement.is_crowded, peers);
+        let shared = shared.ok_or_else(|| {
             StartError::Config("this process has started 2^32 workers; no numbers are left".into())
         })?;
         let trace = TraceFile::of(&shared).map_err(StartError::Config)?;

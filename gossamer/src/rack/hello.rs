@@ -66,6 +66,8 @@ pub(crate) struct Member {
     pub(crate) ports: Result<Vec<PortOffer>, String>,
     pub(crate) workers: usize,
     pub(crate) processors: Option<Vec<usize>>,
+    /// As that of a `Placement`.
+    pub(crate) is_crowded: bool,
 }
 
 impl Hello {
@@ -149,6 +151,8 @@ pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
             // Two workers that are pinned to one processor would wait for each other's time slice.
             placement.processors = None;
         }
+        // Each of them counts itself as one of fewer.
+        placement.is_crowded |= (1..count).contains(&hello.processors.len());
         members.push(Member {
             machine: match fabric.shares_memory() {
                 true => hello.machine.clone(),
@@ -163,6 +167,7 @@ pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
             },
             workers: placement.workers,
             processors: placement.processors,
+            is_crowded: placement.is_crowded,
         });
     }
     members
@@ -276,6 +281,19 @@ mod tests {
             placements(&[hello("a", &[0, 1]), hello("a", &[0, 1]), hello("a", &[0, 1])]),
             [const { (1, None) }; 3]
         );
+    }
+
+    #[test]
+    fn workers_are_crowded_if_there_are_more_of_them_than_processors() {
+        let are_crowded = |hellos: &[Hello]| {
+            lay_out(hellos, &Config::default()).iter().map(|member| member.is_crowded).collect::<Vec<_>>()
+        };
+        let two = hello("a", &[0, 1]);
+        assert_eq!(are_crowded(&[two.clone(), two.clone()]), [false, false]);
+        assert_eq!(are_crowded(&[two.clone(), two.clone(), two.clone()]), [true; 3]);
+        assert_eq!(are_crowded(&[two.clone(), hello("b", &[0, 1]), two.clone()]), [false; 3]);
+        assert_eq!(are_crowded(&[Hello { threads: Some(3), ..two }]), [true]);
+        assert_eq!(are_crowded(&[hello("a", &[])]), [false]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::rack::queue_pairs;
 use crate::runtime::{self, NodeThreads, Placement, StartError};
 use crate::sys::image::address;
 use crate::sys::sync::eventfd::EventFd;
+use crate::sys::threads::affinity;
 use crate::trace::NodeTrace;
 use crate::transport::handshake::Token;
 use crate::worker::config::Config;
@@ -77,7 +78,8 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<NodeThreads>, StartError> 
     let workers = config.worker_count(1);
     let peers = connect(nodes, workers, config)
         .map_err(|source| StartError::System { step: "joining nodes", source })?;
-    let placement = Placement { workers, processors: None };
+    let is_crowded = affinity::allowed().is_ok_and(|processors| nodes * workers > processors.len());
+    let placement = Placement { workers, processors: None, is_crowded };
     peers
         .into_iter()
         .map(|peers| NodeThreads::start(config.clone(), Some(placement.clone()), Some(peers)))

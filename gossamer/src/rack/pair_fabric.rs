@@ -68,6 +68,7 @@ mod tests {
             ports: ports.map_err(str::to_owned),
             workers: 1,
             processors: None,
+            is_crowded: false,
         }
     }
 

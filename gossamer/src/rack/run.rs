@@ -146,7 +146,11 @@ fn run_node<R: Send + 'static>(
     let peers = neighbours::connect(membership, &members, &survivors, remote, at_least_a_moment(due))?;
     drop(port);
     let member = &members[membership.node];
-    let placement = Placement { workers: member.workers, processors: member.processors.clone() };
+    let placement = Placement {
+        workers: member.workers,
+        processors: member.processors.clone(),
+        is_crowded: member.is_crowded,
+    };
     let runtime = NodeThreads::start(config, Some(placement), Some(peers))?;
     let _watch = DeviceWatch::of(runtime.shared()).map_err(system)?;
     let leader = match watcher {

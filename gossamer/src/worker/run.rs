@@ -41,7 +41,7 @@ pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
 
 impl Worker {
     fn run(&self) {
-        let idleness = Idleness::new(Arc::clone(&self.counters));
+        let idleness = Idleness::new(Arc::clone(&self.counters), self.shared.is_crowded);
         let (mut clock, mut turn, mut lengths) = (PollClock::default(), 0_u64, TurnLengths::new());
         let traced = self.counters.sampling();
         loop {

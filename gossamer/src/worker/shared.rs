@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) mailboxes: Box<[Mailbox]>,
     /// Index of the first worker of this node.
     pub(crate) first: usize,
+    /// The processors that these workers may use have to serve more workers than there are processors.
+    pub(crate) is_crowded: bool,
     /// The other nodes, if there are any.
     pub(crate) peers: Option<Peers>,
     /// The copies that this node has of replicated values.
@@ -86,6 +88,7 @@ impl Shared {
     pub(crate) fn register(
         config: Config,
         mailboxes: Box<[Mailbox]>,
+        is_crowded: bool,
         peers: Option<Peers>,
     ) -> Option<Arc<Self>> {
         let (first, workers) = peers
@@ -100,6 +103,7 @@ impl Shared {
             config,
             mailboxes,
             first,
+            is_crowded,
             peers,
             replicas: Replicas::default(),
             rounds: AtomicU64::new(0),

@@ -39,8 +39,10 @@ const OFFERS: u32 = 20;
 const OFFERS_TO_OTHERS: u32 = 100;
 /// An offer that nobody accepts takes less than this.
 const OFFER_TIME: Duration = Duration::from_micros(5);
-/// An offer accepted by somebody that does not wait for the worker takes more than this.
+/// An offer accepted by somebody that does not wait for the worker takes more than this,
 const LONG: Duration = Duration::from_micros(500);
+/// or this if workers share processors: then all others may have their turns before the worker runs again.
+const LONG_AMONG_WORKERS: Duration = Duration::from_millis(5);
 /// Idle times for which it remembers that somebody accepted an offer.
 const MEMORY: u32 = 64;
 /// To ask whether somebody still uses the processor for long takes that long. So a worker without sockets remembers it
@@ -59,6 +61,8 @@ pub(crate) struct Idleness {
     offers: Cell<u32>,
     /// It has slept since.
     has_slept: Cell<bool>,
+    /// An offer takes long if it takes longer than this.
+    long: Duration,
     /// A socket has had something since.
     by_socket: Cell<bool>,
     /// It watches sockets of the program, and so goes by what it has learned.
@@ -66,12 +70,11 @@ pub(crate) struct Idleness {
     /// Turns that it spins.
     patience: Cell<u32>,
     company: Cell<Company>,
-    /// Idle times to come in which it remembers its company.
+    /// Idle times to come in which it remembers its company; and how many next time, if the last offer took long again.
     memory: Cell<u32>,
+    next_memory: Cell<u32>,
     /// The last offer took long.
     was_long: Cell<bool>,
-    /// For how many idle times it will remember that, if it goes on.
-    next_memory: Cell<u32>,
     /// Idle times since the last offer.
     unoffered: Cell<u32>,
     /// The last reading of the clock in an idle time that counts: shorter ones are not worth reading the clock.
@@ -88,30 +91,26 @@ enum Company {
     Long,
 }
 
-impl Default for Idleness {
-    fn default() -> Self {
+impl Idleness {
+    /// `is_crowded`: there are more workers than processors for them.
+    pub(crate) fn new(counters: Arc<WorkerCounters>, is_crowded: bool) -> Self {
         Self {
             since: Cell::default(),
             turns: Cell::default(),
             offers: Cell::default(),
             has_slept: Cell::default(),
+            long: if is_crowded { LONG_AMONG_WORKERS } else { LONG },
             by_socket: Cell::default(),
             learns: Cell::default(),
             patience: Cell::new(SPINS),
             company: Cell::new(Company::Nobody),
             memory: Cell::default(),
-            was_long: Cell::default(),
             next_memory: Cell::new(MEMORY),
+            was_long: Cell::default(),
             unoffered: Cell::default(),
             counted: Cell::default(),
-            counters: Arc::default(),
+            counters,
         }
-    }
-}
-
-impl Idleness {
-    pub(crate) fn new(counters: Arc<WorkerCounters>) -> Self {
-        Self { counters, ..Self::default() }
     }
 
     /// A turn found something. Returns until when, at least, the worker was idle, if that counts.
@@ -237,7 +236,7 @@ impl Idleness {
 
     /// An offer has taken this long.
     fn note_offer(&self, time: Duration) {
-        let is_long = time >= LONG;
+        let is_long = time >= self.long;
         // After one long turn another worker offers the processor, too.
         let goes_on = self.was_long.replace(is_long) && is_long;
         if time < OFFER_TIME {
@@ -245,21 +244,22 @@ impl Idleness {
         }
         let (company, memory, next) = match (self.learns.get(), is_long) {
             (true, true) => (Company::Long, MEMORY, MEMORY),
-            (false, true) if goes_on => {
-                let memory = self.next_memory.get();
-                (Company::Long, memory, LONGEST_MEMORY.min(4 * memory))
-            }
+            (false, true) if goes_on => (Company::Long, self.next_memory.get(), 4 * self.next_memory.get()),
             _ => (Company::Brief, MEMORY, MEMORY),
         };
         self.company.set(company);
         self.memory.set(memory);
-        self.next_memory.set(next);
+        self.next_memory.set(next.min(LONGEST_MEMORY));
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    fn uncrowded() -> Idleness {
+        Idleness::new(Arc::default(), false)
+    }
 
     /// Turns that find nothing until it is time to sleep.
     fn turns_until_sleep(idleness: &Idleness) -> u32 {
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_worker_whose_work_comes_from_sockets_comes_to_sleep_at_once() {
-        let idleness = Idleness::default();
+        let idleness = uncrowded();
         for _ in 0..10 {
             wait_for_socket(&idleness);
         }
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_is_answered_soon_spins_again() {
-        let idleness = Idleness::default();
+        let idleness = uncrowded();
         for _ in 0..10 {
             wait_for_socket(&idleness);
         }
@@ -309,10 +309,8 @@ mod tests {
         assert_eq!(idleness.patience.get(), SPINS);
     }
 
-    /// Two offers that took this long.
     fn note_offers(idleness: &Idleness, time: Duration) {
-        idleness.note_offer(time);
-        idleness.note_offer(time);
+        [time; 2].into_iter().for_each(|time| idleness.note_offer(time));
     }
 
     /// What a worker does while it remembers, and for how many idle times.
@@ -334,7 +332,7 @@ mod tests {
             (false, OFFER_TIME, (0, OFFERS_TO_OTHERS)),
             (false, LONG, (SPINS, 0)),
         ] {
-            let idleness = Idleness::default();
+            let idleness = uncrowded();
             idleness.learns.set(learns);
             note_offers(&idleness, time);
             assert_eq!(remembers(&idleness), (does, MEMORY));
@@ -344,7 +342,7 @@ mod tests {
 
     #[test]
     fn who_uses_the_processor_for_long_again_and_again_is_asked_more_and_more_seldom() {
-        let idleness = Idleness::default();
+        let idleness = uncrowded();
         note_offers(&idleness, LONG);
         for times in [MEMORY, 4 * MEMORY, 16 * MEMORY] {
             assert_eq!(remembers(&idleness), ((SPINS, 0), times));
@@ -358,8 +356,19 @@ mod tests {
     }
 
     #[test]
+    fn turns_of_many_workers_that_share_processors_are_not_taken_for_such_a_program_either() {
+        for (is_crowded, company) in [(false, Company::Long), (true, Company::Brief)] {
+            let idleness = Idleness::new(Arc::default(), is_crowded);
+            note_offers(&idleness, LONG);
+            assert_eq!(idleness.company.get(), company);
+            note_offers(&idleness, LONG_AMONG_WORKERS);
+            assert_eq!(idleness.company.get(), Company::Long);
+        }
+    }
+
+    #[test]
     fn one_long_turn_of_another_worker_is_not_taken_for_a_program_that_does_not_wait() {
-        let idleness = Idleness::default();
+        let idleness = uncrowded();
         for time in [OFFER_TIME, LONG, OFFER_TIME, LONG, Duration::ZERO, LONG] {
             idleness.note_offer(time);
             assert_eq!(idleness.company.get(), Company::Brief);
@@ -368,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_does_not_spin_offers_now_and_then_all_the_same() {
-        let idleness = Idleness::default();
+        let idleness = uncrowded();
         idleness.learns.set(true);
         idleness.patience.set(0);
         for _ in 0..PROBE_EVERY {
@@ -380,11 +389,9 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_without_sockets_alone_spins_whatever_ended_its_idle_times() {
-        let idleness = Idleness::default();
-        for _ in 0..10 {
-            wait_for_socket(&idleness);
-        }
+    fn a_worker_without_sockets_is_always_patient() {
+        let idleness = uncrowded();
+        idleness.patience.set(0);
         idleness.is_time_to_sleep(0, false);
         assert_eq!((idleness.spins(), idleness.most_offers()), (SPINS, OFFERS));
     }
