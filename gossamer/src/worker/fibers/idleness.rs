@@ -61,11 +61,11 @@ pub(crate) struct Idleness {
     offers: Cell<u32>,
     /// It has slept since.
     has_slept: Cell<bool>,
-    /// An offer takes long if it takes longer than this.
+    /// An offer takes long if it takes longer than this, unless the worker watches sockets.
     long: Duration,
     /// A socket has had something since.
     by_socket: Cell<bool>,
-    /// It watches sockets of the program, and so goes by what it has learned.
+    /// It watches sockets of the program, and so learns patience.
     learns: Cell<bool>,
     /// Turns that it spins.
     patience: Cell<u32>,
@@ -236,13 +236,14 @@ impl Idleness {
 
     /// An offer has taken this long.
     fn note_offer(&self, time: Duration) {
-        let is_long = time >= self.long;
+        let learns = self.learns.get();
+        let is_long = time >= if learns { LONG } else { self.long };
         // After one long turn another worker offers the processor, too.
         let goes_on = self.was_long.replace(is_long) && is_long;
         if time < OFFER_TIME {
             return;
         }
-        let (company, memory, next) = match (self.learns.get(), is_long) {
+        let (company, memory, next) = match (learns, is_long) {
             (true, true) => (Company::Long, MEMORY, MEMORY),
             (false, true) if goes_on => (Company::Long, self.next_memory.get(), 4 * self.next_memory.get()),
             _ => (Company::Brief, MEMORY, MEMORY),
