@@ -287,7 +287,7 @@ mod tests {
             wait_for_socket(&idleness);
         }
         assert_eq!(idleness.patience.get(), 0);
-        note_offers(&idleness, LONG);
+        idleness.note_offer(LONG);
         assert_eq!(turns_until_sleep(&idleness), 1);
         assert!(idleness.is_time_to_sleep(0, true), "it has been woken for nothing");
     }
