@@ -21,8 +21,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// How long the last messages to a launcher may take.
-const LAST: Duration = Duration::from_secs(1);
+/// How long the last messages to a launcher may take, over a slow link and between busy machines. A daemon that is
+/// stopped waits for them, too.
+const LAST: Duration = Duration::from_secs(3);
 
 /// Serves a launch to its end.
 pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer, launch: Launch) {

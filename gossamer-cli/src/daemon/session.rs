@@ -8,7 +8,7 @@ use crate::daemon::launch;
 use crate::daemon::state::Daemon;
 use crate::rack::protocol::{Hello, PROTOCOL, Reply, Request};
 use crate::rack::silence::within;
-use crate::secure::channel::{self, PATIENCE, Reader, Writer};
+use crate::secure::channel::{self, PATIENCE, PEER_PATIENCE, Reader, Writer};
 use crate::secure::codec::{decode, encode};
 use crate::secure::gate::Ticket;
 use std::io;
@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 
 /// Serves a connection to its end.
 pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, ticket: Ticket) {
-    let opened = within(PATIENCE, open(&daemon, stream, &ticket)).await;
+    let opened = within(PEER_PATIENCE, open(&daemon, stream, &ticket)).await;
     let opened = opened.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()));
     drop(ticket);
     match opened {

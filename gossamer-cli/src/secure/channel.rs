@@ -8,8 +8,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-/// How long a handshake may take, with the first message and its answer.
+/// How long a handshake may take, with the first message and its answer, for the side that connects.
 pub const PATIENCE: Duration = Duration::from_secs(5);
+/// The same, and the first request, for the side that was connected to: if that were no longer, it could give up on a
+/// peer that was just in time.
+pub const PEER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What comes from the network.
 #[derive(Debug)]
