@@ -4,6 +4,8 @@
 use crate::search::NONE;
 use gossamer::collections::{DistVec, Frontier};
 use gossamer::{Trust, Trustee, rack, spawn_on};
+use std::mem::take;
+use std::sync::Arc;
 
 /// By a [`Frontier`], as in the example but for `push` instead of `once`. Returns how many updates it sent.
 #[gossamer::delegate]
@@ -27,7 +29,8 @@ pub fn batched(graph: &DistVec<Vec<u32>>, root: u32) -> u64 {
 
 /// The vertices of one worker: every n-th one, with n workers.
 pub struct Part {
-    rows: Vec<Vec<u32>>,
+    /// They do not change, so whoever reads them shares them.
+    rows: Arc<[Vec<u32>]>,
     parents: Vec<u32>,
     front: Vec<u32>,
     next: Vec<u32>,
@@ -52,7 +55,7 @@ pub fn parts(rows: &[Vec<u32>]) -> Vec<Trust<Part>> {
         let rows = own(part);
         let make = spawn_on(*trustee, move || {
             let parents = vec![NONE; rows.len()];
-            gossamer::entrust(Part { rows, parents, front: Vec::new(), next: Vec::new() })
+            gossamer::entrust(Part { rows: rows.into(), parents, front: Vec::new(), next: Vec::new() })
         });
         parts.push(make.join());
     }
@@ -65,7 +68,7 @@ fn swap(parts: &[Trust<Part>]) -> usize {
     let mut vertices = 0;
     for part in parts {
         vertices += part.apply(|part| {
-            part.front = std::mem::take(&mut part.next);
+            part.front = take(&mut part.next);
             part.front.len()
         });
     }
@@ -89,13 +92,14 @@ pub fn from_fibers(parts: &[Trust<Part>], root: u32) {
         for (number, part) in parts.iter().enumerate() {
             let parts = parts.to_vec();
             let _detached = spawn_on(part.trustee(), move || {
-                let (own, count) = (&parts[number], parts.len());
-                for place in own.apply_here(|part| std::mem::take(&mut part.front)) {
-                    let row = own.apply_here(|part| part.rows[place as usize].clone());
+                let count = parts.len();
+                let (front, rows) =
+                    parts[number].apply_here(|part| (take(&mut part.front), Arc::clone(&part.rows)));
+                for place in front {
                     let from = place * count as u32 + number as u32;
-                    for to in row {
-                        let place = to as usize / count;
-                        parts[to as usize % count].apply_unawaited(move |part| part.visit(place, from));
+                    for to in &rows[place as usize] {
+                        let place = *to as usize / count;
+                        parts[*to as usize % count].apply_unawaited(move |part| part.visit(place, from));
                     }
                 }
             });
@@ -116,7 +120,7 @@ pub fn from_closures(parts: &[Trust<Part>], root: u32) -> bool {
             let parts = parts.to_vec();
             expansions.push(part.apply_async(move |part| {
                 let count = parts.len();
-                for place in std::mem::take(&mut part.front) {
+                for place in take(&mut part.front) {
                     let from = place * count as u32 + number as u32;
                     for to in &part.rows[place as usize] {
                         let place = *to as usize / count;
