@@ -11,7 +11,8 @@ pub fn random(stream: usize, number: usize, most: usize) -> usize {
     let z = (stream as u64) << 40 ^ (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) % most as u64) as usize
+    // Its upper bits choose: a remainder would cost more than what is done with it.
+    ((u128::from(z ^ (z >> 31)) * most as u128) >> 64) as usize
 }
 
 /// These rows of a matrix that has `size` of them, and as many columns, and up to eight elements in a row.
