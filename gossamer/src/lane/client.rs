@@ -238,6 +238,13 @@ impl<F: Fabric> Client<F> {
         self.published.get() != self.answered.get()
     }
 
+    /// Whether everything that was published has been answered. The answers may still have to be taken.
+    pub(crate) fn is_idle(&self) -> bool {
+        let published = self.published.get();
+        let last = || Header::unpack(self.responses.header(published.wrapping_sub(1) as usize));
+        !self.has_unanswered() || last().sequence == published
+    }
+
     /// Whether a batch of responses has landed.
     pub(crate) fn has_responses(&self) -> bool {
         self.has_unanswered() && self.landed().is_some()

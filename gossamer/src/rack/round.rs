@@ -101,6 +101,12 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
                 }
             };
         }
+        // The others go on, however long this one computes before it waits again.
+        on_worker(self.call.name, |here| {
+            for other in self.tree.neighbours() {
+                here.send_now((self.participants.worker_of)(here, other));
+            }
+        });
         Ok(own)
     }
 

@@ -22,7 +22,9 @@ impl<T: 'static> Trust<T> {
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        self.target().call_to::<N, _, _, _>(closure, arguments, sender);
+        let target = self.target();
+        target.call_to::<N, _, _, _>(closure, arguments, sender);
+        target.send_first();
         Pending::new(receiver, Origin::of::<N>(self.handle().trustee, sent_from))
     }
 

@@ -68,6 +68,16 @@ impl<T: 'static> Target<'_, T> {
         }
     }
 
+    /// Has the trustee begin with what was pushed to it, if it has nothing else to do: the caller may compute for long
+    /// before it asks for the result.
+    pub(super) fn send_first(&self) {
+        worker::with(|here| {
+            if let Some((here, trustee)) = here.and_then(|here| here.index_of(self.number).map(|to| (here, to))) {
+                here.send_first(trustee);
+            }
+        });
+    }
+
     /// Applies a closure and waits for its result. Reports name the type `N`, here and below: the user's closure, where
     /// `closure` only wraps it.
     #[inline(always)]

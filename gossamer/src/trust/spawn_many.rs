@@ -272,6 +272,7 @@ where
         let (arguments, mut canceller) = ((count, arguments.clone()), None);
         let note = |id| canceller = Some(Canceller::of_many(here, first, id));
         remote::ask::<N, _, _, _>(here, (first, target), delegated, arguments, (origin, answer), note);
+        here.send_now(first);
         parts.push(Part::new(numbers.len(), pending, canceller));
     }
     parts
@@ -339,6 +340,7 @@ fn start_here<N: 'static, C: NoRef + Clone, U: NoRef, F>(
         } else {
             let arrive = |_: &mut Root, share: Share<C, U, F>| with_worker(|here| share.arrive::<N>(here));
             here.tell(worker, Delegated::of::<N, _>(arrive), share);
+            here.send_now(worker);
         }
     }
 }

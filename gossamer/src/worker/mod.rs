@@ -35,6 +35,7 @@ mod names;
 pub(crate) mod nodes;
 mod overrides;
 mod run;
+mod send_now;
 pub(crate) mod shared;
 pub(crate) mod watch;
 

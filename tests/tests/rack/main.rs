@@ -6,6 +6,7 @@ mod collectives;
 mod grace;
 mod large;
 mod launchers;
+mod meanwhile;
 mod metrics;
 mod nodes;
 mod processes;
