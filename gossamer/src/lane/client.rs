@@ -85,7 +85,7 @@ impl<F: Fabric> Client<F> {
     /// Whether `make_room` would publish. Callers that can wait, wait for this.
     #[inline]
     pub(crate) fn has_free_slot(&self) -> bool {
-        self.published.get().wrapping_sub(self.answered.get()) < self.slots.get()
+        self.under_way() < self.slots.get()
     }
 
     /// Batches that may be answered at once.
@@ -236,6 +236,11 @@ impl<F: Fabric> Client<F> {
     #[inline(always)]
     pub(super) fn has_unanswered(&self) -> bool {
         self.published.get() != self.answered.get()
+    }
+
+    /// Batches that were published and whose answers were not taken.
+    pub(crate) fn under_way(&self) -> u32 {
+        self.published.get().wrapping_sub(self.answered.get())
     }
 
     /// Whether everything that was published has been answered. The answers may still have to be taken.

@@ -222,6 +222,10 @@ impl<T: 'static> Trust<T> {
 
     /// Applies a closure without waiting; `then` is called with its result, on this worker.
     ///
+    /// Many are gathered for one batch, which is sent when it is full or when the fiber waits, yields or ends: before it
+    /// computes for long, call [`yield_now`](crate::yield_now), or use [`apply_async`](Self::apply_async), which is sent
+    /// at once if the trustee has nothing else to do for this worker.
+    ///
     /// `then` may capture anything. It must not block: it is not a fiber. If the closure panics, the error is printed
     /// and `then` is dropped. A fiber that sends faster than the trustee serves waits for room on the lane; where
     /// nothing can wait (in a delegated closure or in another callback) requests queue in memory

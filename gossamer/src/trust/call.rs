@@ -72,7 +72,9 @@ impl<T: 'static> Target<'_, T> {
     /// before it asks for the result.
     pub(super) fn send_first(&self) {
         worker::with(|here| {
-            if let Some((here, trustee)) = here.and_then(|here| here.index_of(self.number).map(|to| (here, to))) {
+            if let Some((here, trustee)) =
+                here.and_then(|here| here.index_of(self.number).map(|to| (here, to)))
+            {
                 here.send_first(trustee);
             }
         });

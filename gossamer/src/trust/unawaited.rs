@@ -13,10 +13,11 @@ impl<T: 'static> Trust<T> {
     /// call, which takes a fraction of the time of [`apply_then`](Self::apply_then).
     ///
     /// Like all requests of a fiber to one trustee, it is served in the order in which they were sent: so a later
-    /// `apply` finds its effect. A fiber that sends faster than the trustee serves waits for room on the lane. Where
-    /// nothing can wait (in a delegated closure or in a callback) requests queue in memory
-    /// ([`Config::backlog`](crate::Config::backlog)). A thread that is not a worker waits until the closure has been
-    /// applied. If the closure panics, the error is printed.
+    /// `apply` finds its effect. It is gathered with others for one batch, as with [`apply_then`](Self::apply_then). A
+    /// fiber that sends faster than the trustee serves waits for room on the lane. Where nothing can wait (in a
+    /// delegated closure or in a callback) requests queue in memory ([`Config::backlog`](crate::Config::backlog)). A
+    /// thread that is not a worker waits until the closure has been applied. If the closure panics, the error is
+    /// printed.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
