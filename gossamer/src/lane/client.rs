@@ -238,6 +238,11 @@ impl<F: Fabric> Client<F> {
         self.published.get() != self.answered.get()
     }
 
+    /// Requests in the batch being gathered.
+    pub(crate) fn gathered(&self) -> usize {
+        self.staged.count()
+    }
+
     /// Batches that were published and whose answers were not taken.
     pub(crate) fn under_way(&self) -> u32 {
         self.published.get().wrapping_sub(self.answered.get())

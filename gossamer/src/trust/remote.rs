@@ -348,7 +348,7 @@ pub(super) fn start<N, C: NoRef, U: Returned, F>(
     let answer = move |outcome| sender.send(or_printed(outcome));
     let note = |id| cancel::note(job, id);
     match try_ask::<N, _, _, _>(here, to, delegated, arguments, (origin, answer), note) {
-        Ok(()) => here.send_now(trustee),
+        Ok(()) => here.send_soon(trustee),
         // The caller has not said where it is to run.
         Err((Refused { value: Some((asked, arguments)), .. }, _)) if matches!(or_else, Else::Here) => {
             here.tell(here.next_spawn_here(), delegated, (asked.accept(), arguments));

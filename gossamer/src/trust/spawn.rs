@@ -323,7 +323,7 @@ fn send(trustee: Trustee, job: SendJob) {
                     here.make_room(to, delegated.operation());
                 }
                 here.tell(to, delegated, job);
-                here.send_now(to);
+                here.send_soon(to);
             }
             None => {
                 // Refused only once the runtime has ended: dropping the job tells its joiner.
