@@ -19,6 +19,10 @@ use std::panic::Location;
 
 /// Starts a fiber on one of the workers, in turn, and returns at once.
 ///
+/// On another worker it begins while the caller goes on, even if that computes without ever waiting. Of fibers that are
+/// spawned in a row the later ones may be gathered until the caller waits or yields: see
+/// [`spawn_many_with`](crate::spawn_many_with) for many. On the caller's own worker it begins when the caller waits.
+///
 /// Like [delegated closures](crate::Trust#delegated-closures), `f` captures nothing by itself: inside a marked
 /// function the macros send its captures along; elsewhere pass them with [`spawn_with`].
 ///
