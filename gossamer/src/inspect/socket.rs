@@ -41,10 +41,13 @@ impl OwnInspectionSocket {
         }
         remove_left(&directory)?;
         let path = directory.join(format!("{}.sock", std::process::id()));
-        // It may remain from a process that had this number before.
-        let _left = fs::remove_file(&path);
-        let listener = UnixListener::bind(&path)?;
+        // Under another name until it listens: before, clients are refused, and take it for one that is left. Either name
+        // may remain from a process that had this number before.
+        let opening = path.with_extension("new");
+        let _left = fs::remove_file(&opening);
+        let listener = UnixListener::bind(&opening)?;
         listener.set_nonblocking(true)?;
+        fs::rename(&opening, &path)?;
         Ok(Self { listener, path })
     }
 }

@@ -5,7 +5,7 @@ use crate::lane::context::{self, Context};
 use crate::worker::Worker;
 
 /// Batches under way to a trustee, or answered and not taken, while `send_soon` sends each request.
-const MOST_UNDER_WAY: u32 = 2;
+const MOST_UNDER_WAY: u32 = 8;
 /// Requests that it gathers then between two looks whether all have been answered.
 const LOOK_EVERY: usize = 4;
 

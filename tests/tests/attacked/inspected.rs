@@ -6,7 +6,8 @@ use gossamer::inspect::{
 };
 use gossamer::{Latch, Trustee};
 use integration_tests::{in_child, isolated, launch_crosswise, on_nodes, watched, workers};
-use std::io::{Read, Write};
+
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -272,6 +273,28 @@ fn who_waits_at_a_barrier_is_told_with_how_many_have_come() {
         let wait = fibers(|group| waits(group) && group.count == 2).wait.unwrap();
         assert_eq!(wait.what.as_deref(), Some("the others: 2 of 3 have come"));
         line(&wait.at.unwrap());
+    });
+}
+
+#[test]
+fn a_process_that_is_found_while_it_starts_can_be_asked() {
+    isolated(|| {
+        let socket = socket();
+        for _ in 0..300 {
+            let starts =
+                thread::spawn(|| gossamer::run(workers(1), || gossamer::sleep(Duration::from_millis(1))));
+            let asked = loop {
+                match UnixStream::connect(&socket) {
+                    Err(error) if error.kind() == ErrorKind::NotFound && !starts.is_finished() => {}
+                    asked => break asked,
+                }
+            };
+            assert!(
+                !asked.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused),
+                "it is there, and refuses"
+            );
+            starts.join().unwrap();
+        }
     });
 }
 
