@@ -56,11 +56,11 @@ impl Programs {
         }
     }
 
-    /// The processes that have a socket.
+    /// The processes that have a socket. While it is opened it has another name.
     pub fn processes(&self) -> Vec<u32> {
         let names = fs::read_dir(self.0.join("gossamer")).into_iter().flatten();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.map(|name| name.strip_suffix(".sock").unwrap().parse().unwrap()).collect()
+        names.filter_map(|name| Some(name.strip_suffix(".sock")?.parse().unwrap())).collect()
     }
 }
 
