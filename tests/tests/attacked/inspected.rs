@@ -6,7 +6,6 @@ use gossamer::inspect::{
 };
 use gossamer::{Latch, Trustee};
 use integration_tests::{in_child, isolated, launch_crosswise, on_nodes, watched, workers};
-
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
