@@ -4,7 +4,7 @@ use crate::exit::{Failure, UNREACHABLE, USAGE};
 use crate::files::pairing::control::ControlConnection;
 use crate::files::protocol::message::Offer;
 use crate::rack::silence::within;
-use crate::secure::channel::{self, PATIENCE, Reader, Writer};
+use crate::secure::channel::{self, PEER_PATIENCE, Reader, Writer};
 use crate::secure::codec::decode;
 use crate::secure::gate::{Gate, Ticket};
 use crate::secure::key::Key;
@@ -138,7 +138,7 @@ async fn authenticate(stream: TcpStream, from: SocketAddr, key: &Key, ticket: Ti
         let offer = reader.receive().await?.ok_or(ErrorKind::UnexpectedEof)?;
         Ok(Arrival::Authenticated(reader, writer, decode(&offer)?))
     };
-    match within(PATIENCE, proof).await {
+    match within(PEER_PATIENCE, proof).await {
         Some(Ok(arrival)) => Some(arrival),
         Some(Err(error)) if io::Error::kind(&error) == ErrorKind::InvalidData => {
             Some(Arrival::WrongKey(from))
