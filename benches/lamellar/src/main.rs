@@ -28,15 +28,18 @@ const KERNELS: [(&str, Kernel); 7] = [
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_default();
-    let size = arguments.next().and_then(|size| size.parse().ok()).unwrap_or(10_000);
+    let mut number = |default| arguments.next().and_then(|number| number.parse().ok()).unwrap_or(default);
+    let (size, times) = (number(10_000), number(1));
     let Some((_, kernel)) = KERNELS.iter().find(|(kernel, _)| *kernel == name) else {
-        eprintln!("usage: lamellar-kernels {} [SIZE]", KERNELS.map(|(name, _)| name).join("|"));
+        eprintln!("usage: lamellar-kernels {} [SIZE [TIMES]]", KERNELS.map(|(name, _)| name).join("|"));
         return ExitCode::from(2);
     };
     let world = LamellarWorldBuilder::new().build();
-    let elapsed = kernel(&world, size);
-    if world.my_pe() == 0 {
-        println!("{name}: in {elapsed:.6} s");
+    for _ in 0..times {
+        let elapsed = kernel(&world, size);
+        if world.my_pe() == 0 {
+            println!("{name}: in {elapsed:.6} s");
+        }
     }
     ExitCode::SUCCESS
 }

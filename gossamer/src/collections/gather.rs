@@ -3,6 +3,7 @@
 use crate::collections::dist_vec::out_of_range;
 use crate::collections::near::Near;
 use crate::collections::{DistVec, Elements};
+use crate::structures::interleaving::Interleaving;
 use crate::sys::memory::{large_pages, prefetch};
 use crate::trust::rethrow;
 use crate::{DelegationError, NoRef, Replies};
@@ -10,9 +11,9 @@ use std::collections::VecDeque;
 use std::panic::Location;
 
 /// Indices that are looked up together, per worker on average. All their requests are sent at once.
-const GATHERED: usize = 4096;
+const GATHERED: usize = 2048;
 /// Rounds on their way at a time.
-const UNDER_WAY: usize = 2;
+const UNDER_WAY: usize = 4;
 /// Counted for at most this many workers, which bounds the memory.
 const MOST_PARTS: usize = 16;
 /// How many elements ahead an element is fetched into the cache.
@@ -24,9 +25,9 @@ type Wanted<T> = (Vec<u32>, Vec<T>);
 impl<T: NoRef + Clone> DistVec<T> {
     /// Copies of the elements with these indices, in the order of the indices.
     ///
-    /// Indices are looked up in rounds of 4096 for each worker (65,536 in total, if there are more than 16 workers).
+    /// Indices are looked up in rounds of 2048 for each worker (32,768 in total, if there are more than 16 workers).
     /// A round sends one request to each worker that has any of the elements, with 4 bytes for each index, and gets
-    /// back the copies. Two rounds are under way at a time; no other memory is used besides the result.
+    /// back the copies. Four rounds are under way at a time; no other memory is used besides the result.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -76,8 +77,7 @@ impl<T: NoRef + Clone> DistVec<T> {
                 if let Some(near) = near {
                     near.fetch(part, offset.get());
                 }
-                round.order.push(part as u32);
-                round.wanted[part].0.push(offset.number());
+                round.order.push(part, offset.number());
             }
             let is_last = round.order.len() < most;
             let left = if is_last { 0 } else { UNDER_WAY - 1 };
@@ -119,8 +119,8 @@ impl<T: NoRef + Clone> DistVec<T> {
 
 /// Indices that were asked for together.
 struct Round<T> {
-    /// The part that has each, in the order in which they were asked for.
-    order: Vec<u32>,
+    /// The order in which they were asked for.
+    order: Interleaving,
     /// For each part.
     wanted: Vec<Wanted<T>>,
     /// Replies to come.
@@ -130,7 +130,7 @@ struct Round<T> {
 impl<T> Round<T> {
     fn new(parts: usize) -> Self {
         let wanted = (0..parts).map(|_| (Vec::new(), Vec::new())).collect();
-        Self { order: Vec::new(), wanted, missing: 0 }
+        Self { order: Interleaving::new(parts), wanted, missing: 0 }
     }
 }
 
@@ -156,8 +156,9 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
         let look_up = const { |elements: &mut Elements<T>, wanted: Wanted<T>| look_up(elements, wanted) };
         let number = self.first + self.sent.len();
         let own = near.map(Near::part);
-        for (part, wanted) in round.wanted.iter_mut().enumerate().filter(|(_, wanted)| !wanted.0.is_empty()) {
-            if Some(part) == own {
+        for (part, wanted) in round.wanted.iter_mut().enumerate() {
+            wanted.0.extend(round.order.asked(part));
+            if wanted.0.is_empty() || Some(part) == own {
                 continue;
             }
             round.missing += 1;
@@ -192,13 +193,11 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
         }
         let Some(mut round) = self.sent.pop_front() else { return Ok(()) };
         self.first += 1;
-        if let [(_, values)] = &mut round.wanted[..] {
-            round.order.clear();
-            found.append(values);
-        } else {
-            let mut parts: Vec<_> = round.wanted.iter_mut().map(|(_, values)| values.drain(..)).collect();
-            found.extend(round.order.drain(..).filter_map(|part| parts[part as usize].next()));
+        let mut merging = round.order.merge_into(found);
+        for (part, (_, values)) in round.wanted.iter_mut().enumerate() {
+            merging.fill(part, values.drain(..));
         }
+        merging.finish();
         self.spare.push(round);
         Ok(())
     }

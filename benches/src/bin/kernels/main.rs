@@ -10,12 +10,12 @@ use rayon::ThreadPoolBuilder;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: kernels plain|rayon KERNEL [SIZE [THREADS]]
+usage: kernels plain|rayon KERNEL [SIZE [THREADS [TIMES]]]
 
 The kernels histogram, gather, permutation, permute-matrix, transpose, triangles and toposort, of the same inputs as those of the example
-`bale`, in one process: on plain pinned threads that share atomics, or on rayon, with as many pinned threads (default 2). The
-result is checked. Prints the operations (updates, look-ups, numbers, elements of the matrix, questions for an edge) and the seconds that
-they took. `benches/scripts/kernels.py` has them take turns with `bale` and with lamellar.";
+`bale`, in one process: on plain pinned threads that share atomics, or on rayon, with as many pinned threads (default 2), so
+many TIMES (default 1). The result is checked. Prints the operations (updates, look-ups, numbers, elements of the matrix, questions for an
+edge) and the seconds that they took. `benches/scripts/kernels.py` has them take turns with `bale` and with lamellar.";
 
 /// What a kernel has done: operations, and seconds.
 type Done = (usize, f64);
@@ -32,25 +32,26 @@ const KERNELS: [(&str, Kernel, Kernel); 7] = [
     ("toposort", plain::topological_sort, with_rayon::topological_sort),
 ];
 
-fn chosen(arguments: &[String]) -> Option<Done> {
+fn chosen(arguments: &[String]) -> Option<Vec<Done>> {
     let [contender, kernel, numbers @ ..] = arguments else { return None };
     let (_, plain, with_rayon) = KERNELS.iter().find(|(name, ..)| name == kernel)?;
     let numbers: Vec<usize> = numbers.iter().map(|number| number.parse().ok()).collect::<Option<_>>()?;
-    let (size, threads) = match numbers[..] {
-        [] => (10_000, 2),
-        [size] => (size, 2),
-        [size, threads] => (size, threads),
+    let (size, threads, times) = match numbers[..] {
+        [] => (10_000, 2, 1),
+        [size] => (size, 2, 1),
+        [size, threads] => (size, threads, 1),
+        [size, threads, times] => (size, threads, times),
         _ => return None,
     };
     if !(1..=0x7fff_ffff).contains(&size) || threads == 0 {
         return None;
     }
     match contender.as_str() {
-        "plain" => Some(plain(size, threads)),
+        "plain" => Some((0..times).map(|_| plain(size, threads)).collect()),
         "rayon" => {
             let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(pin).build();
             let pool = pool.unwrap_or_else(|error| panic!("rayon's threads: {error}"));
-            Some(pool.install(|| with_rayon(size, threads)))
+            Some(pool.install(|| (0..times).map(|_| with_rayon(size, threads)).collect()))
         }
         _ => None,
     }
@@ -62,8 +63,10 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    if let Some((operations, seconds)) = chosen(&arguments) {
-        println!("{operations} operations in {seconds:.6} s");
+    if let Some(done) = chosen(&arguments) {
+        for (operations, seconds) in done {
+            println!("{operations} operations in {seconds:.6} s");
+        }
         ExitCode::SUCCESS
     } else {
         eprintln!("{USAGE}");

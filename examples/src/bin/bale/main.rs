@@ -28,21 +28,24 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next();
     let size = arguments.next().map_or(Ok(10_000), |size| size.parse());
+    let times = arguments.next().map_or(Ok(1), |times| times.parse());
     let chosen =
         |kernel: &&(&str, Kernel)| name.as_ref().is_none_or(|name| name == "all" || name == kernel.0);
     let kernels: Vec<_> = KERNELS.iter().filter(chosen).collect();
-    match size {
-        Ok(size @ 1..=0x7fff_ffff) if !kernels.is_empty() => {
+    match (size, times) {
+        (Ok(size @ 1..=0x7fff_ffff), Ok(times @ 1_u32..)) if !kernels.is_empty() => {
             for (name, kernel) in kernels {
-                let (done, elapsed) = kernel(size);
-                println!("{name}: {done}, in {:.6} s", elapsed.as_secs_f64());
+                for _ in 0..times {
+                    let (done, elapsed) = kernel(size);
+                    println!("{name}: {done}, in {:.6} s", elapsed.as_secs_f64());
+                }
             }
             ExitCode::SUCCESS
         }
         _ => {
             let names = KERNELS.map(|(name, _)| name).join("|");
             eprintln!(
-                "usage: bale [all|{names}] [SIZE]\n\nOf SIZE elements, rows or vertices (default 10000)."
+                "usage: bale [all|{names}] [SIZE [TIMES]]\n\nOf SIZE elements, rows or vertices (default 10000), so many TIMES (default 1)."
             );
             ExitCode::from(2)
         }

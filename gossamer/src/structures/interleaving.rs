@@ -1,0 +1,149 @@
+//! [`Interleaving`]: values that are asked for in one order, and come row by row.
+//!
+//! Z2: the places in all rows of an [`Interleaving`] are the numbers below `len`, each once, until a [`Merging`] drains
+//! them.
+//! Z3: of the first `len` places behind the values of a [`Merging`]'s vector, `len - missing` have a value; those that
+//! have none are still in a row, or were drained without one.
+
+use std::mem::MaybeUninit;
+
+/// What was asked for, by numbers, and which row each answer comes from. The answers of a row come in order, too.
+#[derive(Debug)]
+pub(crate) struct Interleaving {
+    /// For each row, the places of its answers among all answers, and what each was asked for by.
+    rows: Vec<Vec<(u32, u32)>>,
+    len: u32,
+}
+
+impl Interleaving {
+    pub(crate) fn new(rows: usize) -> Self {
+        Self { rows: vec![Vec::new(); rows], len: 0 }
+    }
+
+    /// How many answers are wanted.
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Asks for the next answer by a number, of this row.
+    ///
+    /// # Panics
+    /// If there is no such row, or if 2^32 answers were asked for.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, row: usize, number: u32) {
+        let place = self.len;
+        assert!(place < u32::MAX, "too many answers to put in order");
+        // One list for both: a second one makes this half as fast.
+        self.rows[row].push((place, number));
+        self.len = place + 1;
+    }
+
+    /// What a row was asked for.
+    pub(crate) fn asked(&self, row: usize) -> impl Iterator<Item = u32> {
+        self.rows[row].iter().map(|(_, number)| *number)
+    }
+
+    /// Appends the answers to a vector, in the order in which they were asked for; then nothing is asked for any more.
+    pub(crate) fn merge_into<'a, T>(&'a mut self, vector: &'a mut Vec<T>) -> Merging<'a, T> {
+        let len = self.len();
+        vector.reserve(len);
+        Merging { asked: self, vector, len, missing: len }
+    }
+}
+
+/// Answers that are being put in their order, in the room behind a vector's values.
+/// [`finish`](Self::finish) makes them part of the vector; without it they are lost, and not dropped.
+#[derive(Debug)]
+pub(crate) struct Merging<'a, T> {
+    asked: &'a mut Interleaving,
+    vector: &'a mut Vec<T>,
+    len: usize,
+    missing: usize,
+}
+
+impl<T> Merging<'_, T> {
+    /// Puts the answers of a row where they belong; those that nobody asked for are not taken.
+    pub(crate) fn fill(&mut self, row: usize, answers: impl IntoIterator<Item = T>) {
+        let room: &mut [MaybeUninit<T>] = &mut self.vector.spare_capacity_mut()[..self.len];
+        // No place is drained twice (Z2), so each value that is written counts once (Z3).
+        for ((place, _), answer) in self.asked.rows[row].drain(..).zip(answers) {
+            room[place as usize].write(answer);
+            self.missing -= 1;
+        }
+    }
+
+    /// # Panics
+    /// If a row had fewer answers than it was asked for.
+    pub(crate) fn finish(self) {
+        assert!(self.missing == 0, "{} answers are missing", self.missing);
+        let len = self.vector.len() + self.len;
+        // SAFETY: Z3 with nothing missing: all places up to this length have a value; and they lie within the capacity.
+        unsafe { self.vector.set_len(len) };
+    }
+}
+
+impl<T> Drop for Merging<'_, T> {
+    fn drop(&mut self) {
+        self.asked.rows.iter_mut().for_each(Vec::clear);
+        self.asked.len = 0;
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Interleaving;
+    use std::rc::Rc;
+
+    #[test]
+    fn answers_are_in_the_order_in_which_they_were_asked_for() {
+        let (mut random, mut asked) = (fastrand::Rng::with_seed(1), Interleaving::new(3));
+        for len in [0, 1, 5, 1000, 3] {
+            let mut found = vec![(usize::MAX, 0)];
+            let expected: Vec<_> = (0..len).map(|number| (random.usize(..3), number)).collect();
+            expected.iter().for_each(|(row, number)| asked.push(*row, *number));
+            let answers: Vec<Vec<_>> = (0..3).map(|row| asked.asked(row).collect()).collect();
+            let mut merging = asked.merge_into(&mut found);
+            for (row, answers) in answers.into_iter().enumerate().rev() {
+                merging.fill(row, answers.into_iter().map(|number| (row, number)));
+            }
+            merging.finish();
+            assert_eq!(found[1..], expected);
+            assert_eq!(asked.len(), 0);
+        }
+    }
+
+    #[test]
+    fn answers_that_were_not_asked_for_are_dropped() {
+        let (mut asked, mut found, answer) = (Interleaving::new(1), Vec::new(), Rc::new(()));
+        asked.push(0, 7);
+        let mut merging = asked.merge_into(&mut found);
+        merging.fill(0, vec![answer.clone(); 3]);
+        merging.fill(0, vec![answer.clone(); 3]);
+        merging.finish();
+        assert_eq!((found.len(), Rc::strong_count(&answer)), (1, 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "1 answers are missing")]
+    fn a_missing_answer_is_not_made_up() {
+        let (mut asked, mut found) = (Interleaving::new(2), Vec::new());
+        asked.push(0, 7);
+        asked.push(1, 7);
+        let mut merging = asked.merge_into(&mut found);
+        merging.fill(1, [1]);
+        merging.finish();
+    }
+
+    #[test]
+    fn an_interleaving_is_used_again_after_answers_that_never_came() {
+        let (mut asked, mut found) = (Interleaving::new(1), vec![1]);
+        asked.push(0, 7);
+        drop(asked.merge_into(&mut found));
+        asked.push(0, 8);
+        assert_eq!(asked.asked(0).collect::<Vec<_>>(), [8]);
+        let mut merging = asked.merge_into(&mut found);
+        merging.fill(0, [2]);
+        merging.finish();
+        assert_eq!(found, [1, 2]);
+    }
+}
