@@ -1,8 +1,8 @@
 //! [`Interleaving`]: values that are asked for in one order, and come row by row.
 //!
-//! Z2: the places in all rows of an [`Interleaving`] are the numbers below `len`, each once, until a [`Merging`] drains
+//! N3: the places in all rows of an [`Interleaving`] are the numbers below `len`, each once, until a [`Merging`] drains
 //! them.
-//! Z3: of the first `len` places behind the values of a [`Merging`]'s vector, `len - missing` have a value; those that
+//! N4: of the first `len` places behind the values of a [`Merging`]'s vector, `len - missing` have a value; those that
 //! have none are still in a row, or were drained without one.
 
 use std::mem::MaybeUninit;
@@ -65,7 +65,7 @@ impl<T> Merging<'_, T> {
     /// Puts the answers of a row where they belong; those that nobody asked for are not taken.
     pub(crate) fn fill(&mut self, row: usize, answers: impl IntoIterator<Item = T>) {
         let room: &mut [MaybeUninit<T>] = &mut self.vector.spare_capacity_mut()[..self.len];
-        // No place is drained twice (Z2), so each value that is written counts once (Z3).
+        // No place is drained twice (N3), so each value that is written counts once (N4).
         for ((place, _), answer) in self.asked.rows[row].drain(..).zip(answers) {
             room[place as usize].write(answer);
             self.missing -= 1;
@@ -77,7 +77,7 @@ impl<T> Merging<'_, T> {
     pub(crate) fn finish(self) {
         assert!(self.missing == 0, "{} answers are missing", self.missing);
         let len = self.vector.len() + self.len;
-        // SAFETY: Z3 with nothing missing: all places up to this length have a value; and they lie within the capacity.
+        // SAFETY: N4 with nothing missing: all places up to this length have a value; and they lie within the capacity.
         unsafe { self.vector.set_len(len) };
     }
 }
