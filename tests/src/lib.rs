@@ -90,6 +90,11 @@ pub fn wait_until(mut done: impl FnMut() -> bool) {
 /// If `body` does not panic, or the panic has no text.
 pub fn panic_text<R>(body: impl FnOnce() -> R) -> String {
     let Err(payload) = panic::catch_unwind(AssertUnwindSafe(body)) else { panic!("there was no panic") };
+    text_of(payload)
+}
+
+/// The message of a panic.
+pub fn text_of(payload: Box<dyn Any + Send>) -> String {
     match payload.downcast::<String>() {
         Ok(text) => *text,
         Err(payload) => (*payload.downcast::<&str>().expect("a panic whose payload is not text")).to_owned(),

@@ -56,8 +56,17 @@ pub struct DistQueue<T: NoRef> {
 /// How many items there are, in parts and being worked on.
 struct Outstanding {
     items: usize,
-    /// After a panic.
+    /// After a panic, or when nobody waits any more.
     is_stopped: bool,
+}
+
+/// No worker takes another item once this is dropped.
+struct StopOnDrop(Trust<Outstanding>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.apply_then(const { |remaining: &mut Outstanding| remaining.is_stopped = true }, drop);
+    }
 }
 
 impl<T: NoRef> DistQueue<T> {
@@ -263,6 +272,8 @@ impl<T: NoRef> DistQueue<T> {
             let each = |item, more: &mut Vec<T>| closure(item, more, arguments.clone());
             queue.work(number, &remaining, each);
         };
+        // If the caller is cancelled, they end with their present items, so that no item is lost.
+        let _stop = StopOnDrop(remaining.clone());
         let mut fibers = Vec::new();
         // Not `map`, whose closure would be named as the caller when a panic is reported.
         for (number, trustee) in self.parts.trustees().into_iter().enumerate() {

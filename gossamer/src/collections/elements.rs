@@ -2,6 +2,7 @@
 
 use crate::collections::frontier::marks::Marks;
 use crate::collections::layout::Spread;
+use crate::collections::rearrangement::IncomingElements;
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 
@@ -14,12 +15,18 @@ pub struct Elements<T> {
     part: usize,
     spread: Spread,
     marks: Marks,
+    incoming: IncomingElements<T>,
 }
 
 impl<T> Elements<T> {
     pub(super) fn new(part: usize, spread: Spread, values: Vec<T>) -> Self {
         assert_eq!(values.len(), spread.len_of(part), "a part has its elements");
-        Self { values, part, spread, marks: Marks::default() }
+        Self { values, part, spread, marks: Marks::default(), incoming: IncomingElements::default() }
+    }
+
+    /// The elements that a call is moving here.
+    pub(super) fn incoming(&mut self) -> &mut IncomingElements<T> {
+        &mut self.incoming
     }
 
     /// Replaces all elements by as many others.

@@ -4,8 +4,8 @@ use crate::collections::layout::Spread;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
-use crate::trust::rethrow;
-use crate::{JoinHandle, NoRef, Trust, Trustee, entrust, spawn_on_with};
+use crate::trust::FibersOfCall;
+use crate::{NoRef, Trust, Trustee, entrust, spawn_on_with};
 use std::panic::Location;
 
 /// What has arrived at one worker: a run from each part.
@@ -14,26 +14,14 @@ pub(super) type ArrivedRuns<T> = Vec<Vec<T>>;
 /// Where the values for each worker arrive.
 pub(super) type RunArrivals<T> = Vec<Trust<ArrivedRuns<T>>>;
 
-/// The results, in order, of fibers that were started at once.
-#[track_caller]
-pub(super) fn joined<U>(fibers: Vec<JoinHandle<U>>) -> Vec<U> {
-    let (mut results, at) = (Vec::new(), Location::caller());
-    for fiber in fibers {
-        match fiber.try_join() {
-            Ok(result) => results.push(result),
-            Err(error) => rethrow(error, at),
-        }
-    }
-    results
-}
-
 /// Makes room on each worker for a run from each of `parts` parts.
 #[track_caller]
 pub(super) fn arrivals<T: NoRef>(trustees: &[Trustee], parts: usize) -> RunArrivals<T> {
     let room = const {
         |parts: usize| -> Trust<ArrivedRuns<T>> { entrust((0..parts).map(|_| Vec::new()).collect()) }
     };
-    joined(trustees.iter().map(|trustee| spawn_on_with(*trustee, room, parts)).collect())
+    let start = |trustee: &Trustee| spawn_on_with(*trustee, room, parts);
+    trustees.iter().map(start).collect::<FibersOfCall<_>>().joined(Location::caller())
 }
 
 /// Sends what part `from` has for each worker, and waits until all of it is there. Inside a process a run is moved.
@@ -58,6 +46,7 @@ pub(super) fn take_runs<T: NoRef>(arrived: &Trust<ArrivedRuns<T>>) -> ArrivedRun
 /// property and its length.
 #[track_caller]
 pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec<T> {
+    let at = Location::caller();
     let trustees: Vec<_> = uneven.iter().map(|(values, _)| values.trustee()).collect();
     let len = uneven.iter().map(|(_, count)| count).sum();
     let (trustees, spread) = Layout::block(len).on(&trustees).spread();
@@ -74,13 +63,13 @@ pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec
             send_runs(&arrivals, from, runs);
         }
     };
-    let (mut fibers, mut first) = (Vec::new(), 0);
+    let (mut fibers, mut first) = (FibersOfCall::new(), 0);
     for (from, (values, count)) in uneven.into_iter().enumerate() {
         let arguments = (from, first, spread, values, arrivals.clone());
         fibers.push(spawn_on_with(trustees[from], send, arguments));
         first += count;
     }
-    joined(fibers);
+    fibers.joined(at);
     let keep = const {
         |(part, spread, arrived): (usize, Spread, Trust<ArrivedRuns<T>>)| {
             let mut values = large_pages::with_capacity(spread.len_of(part));
@@ -91,7 +80,7 @@ pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec
     let start = |(part, arrived): (usize, Trust<ArrivedRuns<T>>)| {
         spawn_on_with(trustees[part], keep, (part, spread, arrived))
     };
-    let parts = joined(arrivals.into_iter().enumerate().map(start).collect());
+    let parts = arrivals.into_iter().enumerate().map(start).collect::<FibersOfCall<_>>().joined(at);
     DistVec { parts: parts.into(), spread }
 }
 
@@ -129,21 +118,9 @@ impl<T: NoRef + Clone> DistVec<T> {
         let start = |(part, arrived): (usize, Trust<ArrivedRuns<T>>)| {
             spawn_on_with(trustees[part], keep, (part, self.spread, spread, arrived))
         };
-        let parts = joined(arrivals.into_iter().enumerate().map(start).collect());
+        let fibers = arrivals.into_iter().enumerate().map(start).collect::<FibersOfCall<_>>();
+        let parts = fibers.joined(Location::caller());
         DistVec { parts: parts.into(), spread }
-    }
-
-    /// Replaces the elements by clones of those of another vector of the same length.
-    #[track_caller]
-    pub(super) fn replace_all(&self, others: &DistVec<T>) {
-        let arrivals = others.send_all(&self.trustees(), self.spread);
-        let replace = const {
-            |part: &OwnPart<T>, (from, arrivals): (Spread, RunArrivals<T>)| {
-                let values = in_order(take_runs(&arrivals[part.number]), from, part.number, part.spread);
-                part.elements.apply_here(|elements| elements.replace(values));
-            }
-        };
-        self.on_parts_as_is(replace, (others.spread, arrivals));
     }
 
     /// Sends a clone of each element to its place in another layout.
@@ -152,12 +129,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         let arrivals = arrivals::<T>(trustees, self.parts.len());
         let send = const {
             |part: &OwnPart<T>, (to, arrivals): (Spread, RunArrivals<T>)| {
-                let mut runs: ArrivedRuns<T> = arrivals.iter().map(|_| Vec::new()).collect();
-                part.for_each(|index, element| {
-                    if let Some((at, _)) = to.find(index) {
-                        runs[at].push(element.clone());
-                    }
-                });
+                let runs = runs_for(part, to);
                 send_runs(&arrivals, part.number, runs.into_iter().enumerate());
             }
         };
@@ -166,8 +138,19 @@ impl<T: NoRef + Clone> DistVec<T> {
     }
 }
 
+/// Clones of the elements of a part, for each part of another layout.
+pub(super) fn runs_for<T: NoRef + Clone>(part: &OwnPart<T>, to: Spread) -> ArrivedRuns<T> {
+    let mut runs: ArrivedRuns<T> = (0..to.parts()).map(|_| Vec::new()).collect();
+    part.for_each(|index, element| {
+        if let Some((at, _)) = to.find(index) {
+            runs[at].push(element.clone());
+        }
+    });
+    runs
+}
+
 /// The elements of a part, from what each part of another layout has sent.
-fn in_order<T>(arrived: ArrivedRuns<T>, from: Spread, part: usize, spread: Spread) -> Vec<T> {
+pub(super) fn in_order<T>(arrived: ArrivedRuns<T>, from: Spread, part: usize, spread: Spread) -> Vec<T> {
     let mut runs: Vec<_> = arrived.into_iter().map(Vec::into_iter).collect();
     let mut values = large_pages::with_capacity(spread.len_of(part));
     let source = |offset| from.find(spread.index(part, offset));

@@ -4,7 +4,7 @@ use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::large_pages;
-use crate::trust::spawn_around;
+use crate::trust::{FibersOfCall, spawn_around};
 use crate::wire::captured::Captured;
 use crate::{NoRef, Trust, entrust};
 use std::panic::Location;
@@ -74,17 +74,13 @@ impl<T: 'static> DistVec<T> {
             values.extend(indices.map(|index| make(index, arguments.clone())));
             entrust(Elements::new(part, spread, values))
         };
-        let mut fibers = Vec::new();
+        let mut fibers = FibersOfCall::new();
         // Not `map`, whose closure would be named as the caller when a panic is reported.
         for (part, trustee) in trustees.into_iter().enumerate() {
             let arguments = (part, spread, arguments.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, make_part, arguments, Location::caller()));
         }
-        let mut parts = Vec::new();
-        for fiber in fibers {
-            parts.push(fiber.join());
-        }
-        Self { parts: parts.into(), spread }
+        Self { parts: fibers.joined(Location::caller()).into(), spread }
     }
 }
 
@@ -153,15 +149,11 @@ impl<T: NoRef> DistVec<T> {
         let keep = const {
             |(part, spread, values): (usize, Spread, Vec<T>)| entrust(Elements::new(part, spread, values))
         };
-        let mut fibers = Vec::new();
+        let mut fibers = FibersOfCall::new();
         for (part, (trustee, values)) in trustees.into_iter().zip(parts).enumerate() {
             fibers.push(crate::spawn_on_with(trustee, keep, (part, spread, values)));
         }
-        let mut parts = Vec::new();
-        for fiber in fibers {
-            parts.push(fiber.join());
-        }
-        Self { parts: parts.into(), spread }
+        Self { parts: fibers.joined(Location::caller()).into(), spread }
     }
 }
 

@@ -55,6 +55,7 @@ mod parts;
 #[cfg(all(test, not(loom)))]
 mod random_programs;
 mod ranges;
+mod rearrangement;
 mod travel;
 mod update_batches;
 mod update_unawaited;

@@ -2,7 +2,7 @@
 
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
-use crate::trust::{rethrow, spawn_around};
+use crate::trust::{FibersOfCall, spawn_around};
 use crate::wire::captured::Captured;
 use crate::worker::Cancelled;
 use crate::{NoRef, Trust, Trustee, entrust, yield_now};
@@ -152,25 +152,13 @@ where
     let remaining = Remaining { left: range, divisor: SHARE * trustees.len() };
     let remaining = entrust(remaining);
     let body = move |(remaining, arguments): (Trust<Remaining>, C)| body(&remaining, arguments);
-    let mut fibers = Vec::new();
+    let mut fibers = FibersOfCall::new();
     // Not `map`, whose closure would be named as the caller when a panic is reported.
     for trustee in trustees {
         let arguments = (remaining.clone(), arguments.clone());
         fibers.push(spawn_around::<N, _, _, _>(trustee, body, arguments, Location::caller()));
     }
-    let (mut results, mut first) = (Vec::new(), None);
-    for fiber in fibers {
-        match fiber.try_join() {
-            Ok(result) => results.push(result),
-            Err(error) => {
-                first.get_or_insert(error);
-            }
-        }
-    }
-    match first {
-        None => results,
-        Some(error) => rethrow(error, Location::caller()),
-    }
+    fibers.all_joined(Location::caller())
 }
 
 /// Calls a closure for each number, chunk by chunk, until none are left, and tells it whether a chunk begins there.

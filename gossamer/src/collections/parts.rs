@@ -3,8 +3,8 @@
 use crate::collections::element_loop::take_turn;
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements};
-use crate::trust::{rethrow, spawn_around};
-use crate::{JoinHandle, NoRef, Trust, yield_now};
+use crate::trust::{FibersOfCall, spawn_around};
+use crate::{NoRef, Trust, yield_now};
 use std::panic::Location;
 
 /// One part, as seen by a fiber of its worker.
@@ -46,7 +46,7 @@ impl<T: 'static> DistVec<T> {
     /// Runs a closure in a fiber on the worker of each part, and returns the results in the order of the parts. It
     /// captures the user's closure of type `N`, or one that was checked (`require_constant`), and nothing else.
     ///
-    /// After a panic the fibers of the other parts are cancelled.
+    /// After a panic the fibers of the other parts are cancelled, and if the caller is cancelled, all are.
     #[track_caller]
     pub(super) fn on_parts<N, C: NoRef + Clone, U: NoRef, F>(&self, run: F, arguments: C) -> Vec<U>
     where
@@ -60,30 +60,6 @@ impl<T: 'static> DistVec<T> {
             let arguments = (number, self.spread, elements.clone(), arguments.clone());
             spawn_around::<N, _, _, _>(elements.trustee(), run, arguments, at)
         };
-        let fibers: Vec<_> = self.parts.iter().enumerate().map(start).collect();
-        joined_or_cancelled(fibers, at)
-    }
-}
-
-/// The results, in order, of fibers that were started at once. If one panics, the others are cancelled.
-pub(super) fn joined_or_cancelled<U>(
-    fibers: Vec<JoinHandle<U>>,
-    caller: &'static Location<'static>,
-) -> Vec<U> {
-    let (mut results, mut failed) = (Vec::new(), None);
-    for fiber in fibers {
-        if failed.is_some() {
-            fiber.cancel();
-        }
-        match fiber.try_join() {
-            Ok(result) => results.push(result),
-            Err(error) => {
-                failed.get_or_insert(error);
-            }
-        }
-    }
-    match failed {
-        None => results,
-        Some(error) => rethrow(error, caller),
+        self.parts.iter().enumerate().map(start).collect::<FibersOfCall<_>>().joined(at)
     }
 }

@@ -4,14 +4,15 @@
 use crate::NoRef;
 use crate::rack::round::{Collective, CollectiveRound, Participants};
 use crate::rack::topology::{nodes, on_worker};
-use crate::trust::{refuse_while_unwinding, spawn_on_with};
+use crate::trust::{FibersOfCall, refuse_while_unwinding, spawn_on_with};
 use crate::wire::captured::Captured;
 use crate::wire::encoder::Encoder;
 use crate::worker::nodes::rounds::NODES;
 use crate::worker::{Worker, with_worker};
+use std::panic::Location;
 
 /// Runs `f` in a fiber on each node, on its first worker, and returns the results in the order of nodes. `arguments`
-/// are cloned for each node.
+/// are cloned for each node. If one of the fibers panics, or the caller is cancelled, the others are cancelled.
 ///
 /// ```
 /// # use gossamer::{Config, rack};
@@ -34,17 +35,13 @@ where
     F: FnOnce(C) -> U + Send + Copy + 'static,
 {
     refuse_while_unwinding("starts fibers on each node and waits for them", "do it before");
-    let mut fibers = Vec::new();
+    let mut fibers = FibersOfCall::new();
     // Not `map`, whose closure would be named as the caller when a panic is reported.
     for node in nodes() {
         let first = node.workers()[0];
         fibers.push(spawn_on_with(first, f, arguments.clone()));
     }
-    let mut results = Vec::new();
-    for fiber in fibers {
-        results.push(fiber.join());
-    }
-    results
+    fibers.joined(Location::caller())
 }
 
 /// As written by the macros (see `trust::arguments_first`).

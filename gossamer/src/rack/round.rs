@@ -60,10 +60,30 @@ pub(super) struct CollectiveRound<F> {
     due: Cell<u32>,
 }
 
+/// A round that a participant has left before it had the result.
+pub(super) struct LeftRound {
+    pub(super) call: Collective,
+    number: u64,
+    owed: u32,
+    due: u32,
+}
+
 impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
     pub(super) fn new(participants: Participants<F>, tree: Tree, number: u64, call: Collective) -> Self {
         let all = tree.neighbours().fold(0, |all, neighbour| all | (neighbour ^ tree.number));
         Self { participants, tree, number, call, owed: Cell::new(all), due: Cell::new(all) }
+    }
+
+    /// A round that was left before, to [fail](Self::fail) in it.
+    pub(super) fn again(participants: Participants<F>, tree: Tree, left: LeftRound) -> Self {
+        let LeftRound { call, number, owed, due } = left;
+        Self { participants, tree, number, call, owed: Cell::new(owed), due: Cell::new(due) }
+    }
+
+    /// What others may wait for, if the participant leaves the round now.
+    pub(super) fn left(&self) -> Option<LeftRound> {
+        let (owed, due) = (self.owed.get(), self.due.get());
+        (owed | due != 0).then_some(LeftRound { call: self.call, number: self.number, owed, due })
     }
 
     /// Whether there are no other participants.

@@ -5,7 +5,7 @@ use crate::lane::error::DelegationError;
 use crate::lane::operation::refuse_captures;
 use crate::rack::team_member::TeamMember;
 use crate::rack::topology::on_worker;
-use crate::trust::{Canceller, Trustee, refuse_while_unwinding, rethrow, spawn_around};
+use crate::trust::{Cancellers, Trustee, refuse_while_unwinding, rethrow, spawn_around};
 use crate::worker::fibers::wake::block_on;
 use crate::worker::nodes::teams::TeamId;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -141,52 +141,37 @@ impl Workers {
             member.note_return();
             result
         };
-        let (outcomes, mut cancellers) = (FuturesUnordered::new(), Cancellers(Vec::new()));
+        let (outcomes, mut cancellers) = (FuturesUnordered::new(), Cancellers::default());
         for (number, trustee) in self.trustees.iter().enumerate() {
             let arguments = (id, number as u32, self.clone(), arguments.clone());
             let (mut pending, canceller) =
                 spawn_around::<N, _, _, _>(*trustee, run, arguments, at).into_parts();
-            cancellers.0.push(canceller);
+            cancellers.push(canceller);
             outcomes.push(async move { (number, poll_fn(|context| pending.poll_outcome(context)).await) });
         }
-        let outcome = block_on(cancellers.collect(outcomes), call);
-        cancellers.0.clear();
+        let outcome = block_on(collect(outcomes, &cancellers), call);
+        cancellers.forget();
         outcome.unwrap_or_else(|error| rethrow(error, at))
     }
 }
 
-/// Cancels the members of a team if the fiber that waits for them is cancelled.
-struct Cancellers(Vec<Option<Canceller>>);
-
-impl Cancellers {
-    /// Waits for all. After the first error all others are cancelled.
-    async fn collect<U>(
-        &self,
-        mut outcomes: FuturesUnordered<impl Future<Output = (usize, Result<U, DelegationError>)>>,
-    ) -> Result<Vec<U>, DelegationError> {
-        let mut results: Vec<Option<U>> = self.0.iter().map(|_| None).collect();
-        let mut failed = None;
-        while let Some((number, outcome)) = outcomes.next().await {
-            match outcome {
-                Ok(result) => results[number] = Some(result),
-                // Later errors are consequences of the first.
-                Err(_) if failed.is_some() => {}
-                Err(error) => {
-                    failed = Some(error);
-                    self.cancel();
-                }
+/// Waits for all. After the first error all others are cancelled.
+async fn collect<U>(
+    mut outcomes: FuturesUnordered<impl Future<Output = (usize, Result<U, DelegationError>)>>,
+    cancellers: &Cancellers,
+) -> Result<Vec<U>, DelegationError> {
+    let mut results: Vec<Option<U>> = (0..outcomes.len()).map(|_| None).collect();
+    let mut failed = None;
+    while let Some((number, outcome)) = outcomes.next().await {
+        match outcome {
+            Ok(result) => results[number] = Some(result),
+            // Later errors are consequences of the first.
+            Err(_) if failed.is_some() => {}
+            Err(error) => {
+                failed = Some(error);
+                cancellers.cancel();
             }
         }
-        failed.map_or_else(|| Ok(results.into_iter().flatten().collect()), Err)
     }
-
-    fn cancel(&self) {
-        self.0.iter().flatten().for_each(Canceller::cancel);
-    }
-}
-
-impl Drop for Cancellers {
-    fn drop(&mut self) {
-        self.cancel();
-    }
+    failed.map_or_else(|| Ok(results.into_iter().flatten().collect()), Err)
 }

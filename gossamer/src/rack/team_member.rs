@@ -3,7 +3,7 @@
 //! A collective is a [`CollectiveRound`] of all members.
 
 use crate::NoRef;
-use crate::rack::round::{Collective, CollectiveRound, Participants};
+use crate::rack::round::{Collective, CollectiveRound, LeftRound, Participants};
 use crate::rack::team::Workers;
 use crate::rack::topology::on_worker;
 use crate::structures::tree::Tree;
@@ -44,6 +44,8 @@ pub struct TeamMember {
     workers: Workers,
     /// Rounds that it has taken part in.
     rounds: Cell<u64>,
+    /// The last of them, if a panic ended it before its result was there.
+    left: Cell<Option<LeftRound>>,
     has_returned: Cell<bool>,
     /// It stays in its fiber.
     stays: PhantomData<*const ()>,
@@ -51,12 +53,13 @@ pub struct TeamMember {
 
 impl TeamMember {
     pub(super) fn new(team: TeamId, number: u32, workers: Workers) -> Self {
-        let (rounds, has_returned) = (Cell::new(0), Cell::new(false));
-        Self { team, number, workers, rounds, has_returned, stays: PhantomData }
+        let (rounds, left, has_returned) = (Cell::new(0), Cell::new(None), Cell::new(false));
+        Self { team, number, workers, rounds, left, has_returned, stays: PhantomData }
     }
 
     /// The fiber has returned, without a panic.
     pub(super) fn note_return(&self) {
+        self.fail_in_left_round();
         self.has_returned.set(true);
     }
 
@@ -119,7 +122,8 @@ impl TeamMember {
     /// ```
     ///
     /// # Panics
-    /// If another member calls a different collective, or has returned; in a delegated closure or a callback, which
+    /// If another member calls a different collective, has returned, or has left this one by a panic that it caught;
+    /// in a delegated closure or a callback, which
     /// cannot wait; and while the fiber unwinds from a panic. If it is cancelled, it is unwound.
     #[track_caller]
     pub fn barrier(&self) {
@@ -167,17 +171,34 @@ impl TeamMember {
     fn meet<U: NoRef + Clone>(&self, call: Collective, value: U, combine: impl FnMut(U, U) -> U) -> U {
         refuse_while_unwinding("waits for other members", "come to the collective before");
         on_worker(call.name, |here| here.require_fiber(call.name));
-        let participants = Participants {
+        self.fail_in_left_round();
+        let number = self.rounds.replace(self.rounds.get() + 1);
+        let round = CollectiveRound::new(self.participants(), self.tree(), number, call);
+        let _noted = NotedIfLeft { member: self, round: &round };
+        match round.meet(value, combine) {
+            Ok(result) => result,
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    /// If the fiber has caught the panic that ended its last round, the other members are told now that it goes on.
+    /// Otherwise the fiber that started the team learns of the panic first, and ends the others.
+    fn fail_in_left_round(&self) {
+        let Some(left) = self.left.take() else { return };
+        let (number, name) = (self.number, left.call.name);
+        let why = format!(
+            "member {number} has left `{name}` by a panic, which it caught: there is no result for the others"
+        );
+        let round = CollectiveRound::again(self.participants(), self.tree(), left);
+        with_worker(|here| round.fail(here, &why));
+    }
+
+    fn participants(&self) -> Participants<impl Fn(&Worker, u32) -> usize> {
+        Participants {
             team: self.team,
             worker_of: |_: &Worker, member| self.worker_of(member),
             one: "member",
             rule: "all members call the same, in the same order",
-        };
-        let round =
-            CollectiveRound::new(participants, self.tree(), self.rounds.replace(self.rounds.get() + 1), call);
-        match round.meet(value, combine) {
-            Ok(result) => result,
-            Err(why) => panic!("{why}"),
         }
     }
 
@@ -187,6 +208,18 @@ impl TeamMember {
 
     fn worker_of(&self, member: u32) -> usize {
         self.workers.trustees()[member as usize].index()
+    }
+}
+
+/// Notes that a member has left a round, if it has not got the result.
+struct NotedIfLeft<'a, F: Fn(&Worker, u32) -> usize> {
+    member: &'a TeamMember,
+    round: &'a CollectiveRound<F>,
+}
+
+impl<F: Fn(&Worker, u32) -> usize> Drop for NotedIfLeft<'_, F> {
+    fn drop(&mut self) {
+        self.member.left.set(self.round.left());
     }
 }
 

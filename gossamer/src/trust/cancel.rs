@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a handle knows about the way to its fiber.
+#[derive(Clone)]
 pub(crate) struct Canceller {
     /// Process-wide number of the worker of this node that sent the fiber, or that has it.
     by: u32,
@@ -21,6 +22,32 @@ pub(crate) struct Canceller {
     /// The fibers are many, on all workers of that node.
     is_of_many: bool,
     job: SentJob,
+}
+
+/// Cancels the fibers that a call has started if the call ends before they do: when its caller is cancelled, or when
+/// an argument for a later fiber cannot be made.
+#[derive(Default)]
+pub(crate) struct Cancellers(Vec<Option<Canceller>>);
+
+impl Cancellers {
+    pub(crate) fn push(&mut self, canceller: Option<Canceller>) {
+        self.0.push(canceller);
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.0.iter().flatten().for_each(Canceller::cancel);
+    }
+
+    /// All fibers have ended.
+    pub(crate) fn forget(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Cancellers {
+    fn drop(&mut self) {
+        self.cancel();
+    }
 }
 
 /// Names the job of a handle.

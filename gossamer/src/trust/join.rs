@@ -105,6 +105,10 @@ impl<U> JoinHandle<U> {
     }
 
     /// The part that waits for the fiber, and the part that cancels it.
+    pub(crate) fn canceller(&self) -> Option<Canceller> {
+        self.1.clone()
+    }
+
     pub(crate) fn into_parts(self) -> (Pending<U>, Option<Canceller>) {
         (self.0, self.1)
     }

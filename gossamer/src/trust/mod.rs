@@ -9,6 +9,7 @@ mod call;
 mod cancel;
 pub(crate) mod delegate;
 pub(crate) mod fiber_local;
+mod fibers_of_call;
 mod handle;
 mod here;
 mod hold;
@@ -46,8 +47,9 @@ pub use apply::Trust;
 pub(crate) use apply::rethrow;
 #[cfg(feature = "rkyv")]
 pub use archive::Archive;
-pub(crate) use cancel::Canceller;
+pub(crate) use cancel::Cancellers;
 pub use fiber_local::FiberLocal;
+pub(crate) use fibers_of_call::FibersOfCall;
 pub use join::JoinHandle;
 pub(crate) use join::refuse_while_unwinding;
 pub use latch::Latch;

@@ -252,16 +252,18 @@ where
         if here.is_neighbour(first) {
             let (done, id) =
                 (move |results: Results<U>| sender.send(Ok(all_or_printed(results))), here.new_job());
-            start_here::<N, C, U, F>(here, (count, arguments.clone()), f, (spawned_at, id), done);
+            start_here::<N, C, U, F>(here, shares_here(here, count, arguments), f, (spawned_at, id), done);
             let canceller = Canceller::of_many(here, first, id);
             parts.push(Part::new(numbers.len(), pending, Some(canceller)));
             continue;
         }
         let arrive = move |_: &mut Root, (asked, (count, arguments)): (Asked, (usize, C))| {
             with_worker(|here| {
+                // Before it is accepted, so that a panic of `clone` is the answer.
+                let shares = shares_here(here, count, &arguments);
                 let (origin, asked) = ((asked.at(), asked.job_id()), asked.accept());
                 let done = move |results| asked.answer(results);
-                start_here::<N, C, U, F>(here, (count, arguments), f, origin, done);
+                start_here::<N, C, U, F>(here, shares, f, origin, done);
             });
         };
         let target = Target { shared, number: shared.base + first as u32, property: ROOT, of: PhantomData };
@@ -312,28 +314,39 @@ impl<U> Batch<U> {
     }
 }
 
-/// Starts this node's share of `count` fibers on its workers.
+/// The fibers of one worker: their numbers, and what each gets.
+type ShareOfWorker<C> = (Range<usize>, Vec<C>);
+
+/// What each worker of this node gets of `count` fibers.
+fn shares_here<C: Clone>(here: &Worker, count: usize, arguments: &C) -> Vec<ShareOfWorker<C>> {
+    let share = |worker| {
+        let numbers = share(count, &(worker..worker + 1), here.shared.workers());
+        // Here, where `clone`, which is the program's code, cannot wait.
+        let arguments = vec![arguments.clone(); numbers.len()];
+        (numbers, arguments)
+    };
+    (here.shared.first..here.shared.first + here.shared.mailboxes.len()).map(share).collect()
+}
+
+/// Starts this node's fibers on its workers.
 fn start_here<N: 'static, C: NoRef + Clone, U: NoRef, F>(
     here: &Worker,
-    (count, arguments): (usize, C),
+    shares: Vec<ShareOfWorker<C>>,
     f: F,
     (spawned_at, id): (&'static Location<'static>, JobId),
     done: impl FnOnce(Results<U>) + Send + 'static,
 ) where
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
 {
-    let (all, first) = (here.shared.workers(), here.shared.first);
-    let numbers = share(count, &(first..first + here.shared.mailboxes.len()), all);
+    let count = shares.iter().map(|(numbers, _)| numbers.len()).sum();
     let state = BatchState {
-        results: numbers.clone().map(|_| None).collect(),
-        missing: numbers.len(),
+        results: (0..count).map(|_| None).collect(),
+        missing: count,
         done: Some(Box::new(done)),
     };
-    let batch = Arc::new(Batch { first: numbers.start, state: Mutex::new(state) });
-    for worker in first..first + here.shared.mailboxes.len() {
-        let numbers = share(count, &(worker..worker + 1), all);
-        // Here, where `clone`, which is the program's code, cannot wait.
-        let arguments = vec![arguments.clone(); numbers.len()];
+    let first = shares.first().map_or(0, |(numbers, _)| numbers.start);
+    let batch = Arc::new(Batch { first, state: Mutex::new(state) });
+    for (worker, (numbers, arguments)) in (here.shared.first..).zip(shares) {
         let share = Share { numbers, arguments, batch: Arc::clone(&batch), f, spawned_at, id };
         if worker == here.index {
             share.arrive::<N>(here);

@@ -1,6 +1,7 @@
 //! Collections: vectors and maps that are spread over workers, against those of the standard library.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
+mod cancelling;
 mod files;
 mod folds;
 mod frontier;

@@ -2,8 +2,11 @@
 
 use crate::layouts;
 use fastrand::Rng;
-use gossamer::collections::DistVec;
-use integration_tests::{in_runtime, on_nodes};
+use gossamer::collections::{DistVec, Layout};
+use gossamer::{TeamMember, Workers, spawn_local, yield_now};
+use integration_tests::{in_runtime, isolated, on_nodes, text_of};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many elements there are, with how many different keys.
 const INPUTS: [(usize, u64); 4] = [(0, 5), (2, 5), (2000, 5), (2000, u64::MAX)];
@@ -70,5 +73,98 @@ fn an_order_that_is_none_ends_all_the_same() {
         let mut left = vector.to_vec();
         left.sort_unstable();
         assert!(left.into_iter().eq(0..1000));
+    });
+}
+
+/// Comparisons are counted; one of them panics.
+static COMPARISONS: AtomicUsize = AtomicUsize::new(0);
+static PANICS: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+fn compare(one: u64, other: u64) -> std::cmp::Ordering {
+    let number = COMPARISONS.fetch_add(1, Ordering::Relaxed);
+    assert!(number != PANICS.load(Ordering::Relaxed), "planned");
+    one.cmp(&other)
+}
+
+#[test]
+fn a_comparison_that_panics_at_any_time_loses_no_element() {
+    isolated(|| {
+        in_runtime(2, || {
+            for layout in [Layout::block(200), Layout::cyclic(200)] {
+                let shuffled =
+                    || DistVec::from_fn(layout.clone(), const { |index| index as u64 * 7919 % 200 });
+                COMPARISONS.store(0, Ordering::Relaxed);
+                shuffled().par_sort_by(|one, other| compare(*one, *other));
+                for panics in (0..COMPARISONS.swap(0, Ordering::Relaxed)).step_by(13) {
+                    let vector = shuffled();
+                    PANICS.store(panics, Ordering::Relaxed);
+                    let sorted = catch_unwind(AssertUnwindSafe(|| {
+                        vector.par_sort_by(|one, other| compare(*one, *other));
+                    }));
+                    PANICS.store(usize::MAX, Ordering::Relaxed);
+                    COMPARISONS.store(0, Ordering::Relaxed);
+                    assert!(sorted.is_err(), "comparison {panics} panics");
+                    let mut left = vector.to_vec();
+                    left.sort_unstable();
+                    assert!(left.into_iter().eq(0..200), "{panics}");
+                    vector.par_sort(); // nothing of the one that failed is in its way
+                    assert!(vector.to_vec().into_iter().eq(0..200), "{panics}");
+                }
+            }
+        });
+    });
+}
+
+#[gossamer::delegate]
+fn sort_by_many(len: usize) {
+    let vector = DistVec::from_fn_with(len, |index, len| index * 7919 % len, len);
+    let refused: usize = Workers::all()
+        .each_with(
+            const {
+                |_: &TeamMember, vector: DistVec<usize>| {
+                    let sort = || catch_unwind(AssertUnwindSafe(|| vector.par_sort()));
+                    let failed: Vec<_> = (0..20).filter_map(|_| sort().err()).collect();
+                    let count = failed.len();
+                    for text in failed.into_iter().map(text_of) {
+                        assert!(text.contains("is being sorted by") && text.contains("sorts.rs"), "{text}");
+                    }
+                    count
+                }
+            },
+            vector.clone(),
+        )
+        .into_iter()
+        .sum();
+    assert!(refused < 20 * Workers::all().trustees().len(), "some come first");
+    assert!(vector.to_vec().into_iter().eq(0..len));
+    vector.par_sort_by(|one, other| other.cmp(one));
+    assert!(vector.to_vec().into_iter().eq((0..len).rev()));
+}
+
+#[test]
+fn a_vector_that_is_being_sorted_refuses_to_be_sorted_by_another_fiber() {
+    in_runtime(2, || sort_by_many(1000));
+    on_nodes(2, 2, || sort_by_many(100));
+}
+
+#[test]
+fn a_sort_that_is_cancelled_at_any_time_loses_no_element_and_others_can_follow() {
+    in_runtime(2, || {
+        let mut random = Rng::with_seed(5);
+        let vector = DistVec::from_fn(5000, |index| index);
+        for round in 0..60 {
+            let sorted = vector.clone();
+            let fiber = spawn_local(move || {
+                sorted.par_sort_by_key_with(|number, by| number.wrapping_mul(by), 2 * round + 1)
+            });
+            (0..random.usize(..12)).for_each(|_| yield_now());
+            fiber.cancel();
+            let was_cancelled = fiber.try_join().is_err();
+            let mut left = vector.to_vec();
+            left.sort_unstable();
+            assert!(left.into_iter().eq(0..5000), "round {round}: cancelled {was_cancelled}");
+        }
+        vector.par_sort();
+        assert!(vector.to_vec().into_iter().eq(0..5000));
     });
 }

@@ -1,6 +1,6 @@
 //! What nodes do together: many fibers at once, collectives, and which worker is where.
 
-use gossamer::{Trust, Trustee, entrust, rack, spawn_on_with};
+use gossamer::{NoRef, Trust, Trustee, entrust, rack, spawn_on_with};
 use integration_tests::{on_nodes, panic_text, watched, workers};
 
 #[gossamer::delegate]
@@ -36,6 +36,30 @@ fn of_many_fibers_those_that_panic_say_so_and_the_others_return() {
         let results = gossamer::spawn_many_with(20, some, ()).try_join();
         assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 16);
         assert!(results[15].as_ref().unwrap_err().to_string().contains("number 15"));
+    });
+}
+
+/// It cannot be cloned on node 1.
+#[derive(NoRef)]
+struct ClonedAtHome;
+
+impl Clone for ClonedAtHome {
+    fn clone(&self) -> Self {
+        assert!(rack::this_node().index() == 0, "no clone abroad");
+        Self
+    }
+}
+
+#[test]
+fn a_clone_that_panics_on_another_node_is_what_its_many_fibers_report() {
+    on_nodes(2, 2, || {
+        let results =
+            gossamer::spawn_many_with(8, const { |number, _: ClonedAtHome| number }, ClonedAtHome).try_join();
+        assert_eq!(results[..4], [Ok(0), Ok(1), Ok(2), Ok(3)]);
+        for result in &results[4..] {
+            let error = result.as_ref().unwrap_err().to_string();
+            assert!(error.contains("no clone abroad"), "{error}");
+        }
     });
 }
 

@@ -1,7 +1,7 @@
 //! `Workers`: what the fibers on some workers do together.
 
-use gossamer::{Config, Reason, TeamMember, Trust, Trustee, Workers, entrust, rack, spawn_on_with};
-use integration_tests::{in_runtime, on_nodes, watched, workers};
+use gossamer::{Config, NoRef, Reason, TeamMember, Trust, Trustee, Workers, entrust, rack, spawn_on_with};
+use integration_tests::{in_runtime, on_nodes, text_of, watched, workers};
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
 
@@ -240,4 +240,49 @@ fn nobody_is_no_team() {
         let payload = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_err();
         assert!(payload.downcast_ref::<&str>().unwrap().contains("no trustees"));
     });
+}
+
+/// Its clone panics once, on one member.
+#[derive(NoRef)]
+struct PanicsOnce(u32);
+
+impl Clone for PanicsOnce {
+    fn clone(&self) -> Self {
+        assert!(self.0 != 1, "planned");
+        Self(self.0)
+    }
+}
+
+/// A member that catches a panic in a collective goes on to the next one; or returns.
+#[gossamer::delegate]
+fn leave_and_go_on(goes_on: bool) {
+    let outcomes = Workers::all().each_with(
+        const {
+            |member: &TeamMember, goes_on: bool| {
+                let caught = |call: &dyn Fn()| panic::catch_unwind(AssertUnwindSafe(call)).err();
+                let why = caught(&|| {
+                    member.all_reduce(PanicsOnce(member.index() as u32), |one, other| {
+                        PanicsOnce(one.0 + other.0)
+                    });
+                });
+                if goes_on {
+                    member.barrier();
+                    assert_eq!(member.all_reduce(1, |one, other| one + other), member.count());
+                }
+                why.map(text_of)
+            }
+        },
+        goes_on,
+    );
+    let has_left = "member 1 has left `TeamMember::all_reduce` by a panic, which it caught";
+    for (number, outcome) in outcomes.iter().enumerate() {
+        let text = outcome.as_ref().map_or("", String::as_str);
+        assert!(text.contains(if number == 1 { "planned" } else { has_left }), "{number}: {outcomes:?}");
+    }
+}
+
+#[test]
+fn a_member_that_catches_a_panic_in_a_collective_tells_the_others() {
+    in_runtime(2, || [true, false].into_iter().for_each(leave_and_go_on));
+    on_nodes(2, 1, || [true, false].into_iter().for_each(leave_and_go_on));
 }

@@ -1,8 +1,7 @@
 //! A fiber on the worker of each part of a [`DistMap`]: the basis of the loops that return something.
 
 use crate::collections::dist_map::{DistMap, Entries, take_turn};
-use crate::collections::parts::joined_or_cancelled;
-use crate::trust::spawn_around;
+use crate::trust::{FibersOfCall, spawn_around};
 use crate::{NoRef, Trust, yield_now};
 use std::panic::Location;
 
@@ -44,7 +43,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// Runs a closure in a fiber on the worker of each part, and returns the results in the order of the parts. It
     /// captures the user's closure of type `N`, or one that was checked (`require_constant`), and nothing else.
     ///
-    /// After a panic the fibers of the other parts are cancelled.
+    /// After a panic the fibers of the other parts are cancelled, and if the caller is cancelled, all are.
     #[track_caller]
     pub(super) fn on_parts<N, C: NoRef + Clone, U: NoRef, F>(&self, run: F, arguments: C) -> Vec<U>
     where
@@ -55,6 +54,6 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         let start = |entries: &Trust<Entries<K, V>>| {
             spawn_around::<N, _, _, _>(entries.trustee(), run, (entries.clone(), arguments.clone()), at)
         };
-        joined_or_cancelled(self.parts().iter().map(start).collect(), at)
+        self.parts().iter().map(start).collect::<FibersOfCall<_>>().joined(at)
     }
 }

@@ -1,14 +1,15 @@
 //! Numbers, and arrays of numbers, as bytes of any reader and writer: a memory stream, a connection, a pipe.
 
-use crate::collections::exchange::joined;
 use crate::collections::files::numbers::{PIECE, assert_number};
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
+use crate::trust::FibersOfCall;
 use crate::wire::row::Row;
-use crate::{NoRef, Pending, Trust, entrust, spawn_on_with};
+use crate::{NoRef, Pending, Trust, Trustee, entrust, spawn_on_with};
 use std::io::{self, Read, Write};
 use std::ops::Range;
+use std::panic::Location;
 
 /// What one worker has been sent so far.
 type ReadSoFar<T> = Trust<Vec<T>>;
@@ -62,8 +63,8 @@ impl<T: NoRef + Clone> DistVec<T> {
         let (trustees, spread) = layout.into().spread();
         let room = const { |room: usize| -> ReadSoFar<T> { entrust(large_pages::with_capacity(room)) } };
         let rooms = trustees.iter().enumerate();
-        let received =
-            joined(rooms.map(|(part, trustee)| spawn_on_with(*trustee, room, spread.len_of(part))).collect());
+        let start = |(part, trustee): (usize, &Trustee)| spawn_on_with(*trustee, room, spread.len_of(part));
+        let received = rooms.map(start).collect::<FibersOfCall<_>>().joined(Location::caller());
         let (mut buffer, mut under_way) = (Vec::new(), Vec::new());
         for piece in pieces::<T>(spread.len()) {
             let values = read_values::<T>(&mut reader, &mut buffer, piece.len()).map_err(|error| {
@@ -79,11 +80,11 @@ impl<T: NoRef + Clone> DistVec<T> {
                 entrust(Elements::new(part, spread, received.apply_here(std::mem::take)))
             }
         };
-        let mut fibers = Vec::new();
+        let mut fibers = FibersOfCall::new();
         for (part, (trustee, received)) in trustees.into_iter().zip(received).enumerate() {
             fibers.push(spawn_on_with(trustee, keep, (received, part, spread)));
         }
-        Ok(Self { parts: joined(fibers).into(), spread })
+        Ok(Self { parts: fibers.joined(Location::caller()).into(), spread })
     }
 
     /// Writes the elements, numbers or arrays of numbers, to a writer, in order and only as their bytes, in the byte

@@ -1,11 +1,13 @@
 //! The lines of a text file as a [`DistVec`].
 
 use crate::collections::DistVec;
-use crate::collections::exchange::{balanced, joined};
+use crate::collections::exchange::balanced;
 use crate::collections::files::{FileFailure, all_done};
+use crate::trust::FibersOfCall;
 use crate::{Trust, Trustee, entrust, spawn_on_with, unblock};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 
 impl DistVec<String> {
@@ -47,8 +49,8 @@ impl DistVec<String> {
         let start = |(part, trustee): (usize, &Trustee)| {
             spawn_on_with(*trustee, read, (path.clone(), part, trustees.len()))
         };
-        let fibers = trustees.iter().enumerate().map(start).collect();
-        Ok(balanced(all_done(joined(fibers))?))
+        let fibers: FibersOfCall<_> = trustees.iter().enumerate().map(start).collect();
+        Ok(balanced(all_done(fibers.joined(Location::caller()))?))
     }
 }
 

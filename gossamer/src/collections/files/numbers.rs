@@ -1,16 +1,17 @@
 //! Numbers, and arrays of numbers, as bytes in a file.
 
-use crate::collections::exchange::joined;
 use crate::collections::files::{FileFailure, all_done};
 use crate::collections::layout::Spread;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
+use crate::trust::FibersOfCall;
 use crate::wire::row::Row;
 use crate::wire::shape::Shape;
 use crate::{NoRef, Trust, entrust, spawn_on_with, unblock};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are read or written at once.
@@ -62,11 +63,11 @@ impl<T: NoRef + Clone> DistVec<T> {
                 Ok(entrust(Elements::new(part, spread, values)))
             }
         };
-        let mut fibers = Vec::new();
+        let mut fibers = FibersOfCall::new();
         for (part, trustee) in trustees.into_iter().enumerate() {
             fibers.push(spawn_on_with(trustee, read, (path.to_owned(), part, spread)));
         }
-        Ok(Self { parts: all_done(joined(fibers))?.into(), spread })
+        Ok(Self { parts: all_done(fibers.joined(Location::caller()))?.into(), spread })
     }
 
     /// Writes the elements, numbers or arrays of numbers, to a file, in order and only as their bytes; the file is

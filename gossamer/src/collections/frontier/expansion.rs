@@ -6,7 +6,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::prefetch;
-use crate::trust::{require_constant, rethrow, spawn_around};
+use crate::trust::{FibersOfCall, require_constant, spawn_around};
 use crate::wire::captured::Captured;
 use crate::{NoRef, yield_now};
 use std::any::Any;
@@ -154,23 +154,13 @@ where
             };
             round.run::<M, _, _, _>(expand, apply, shared.clone())
         };
-        let mut fibers = Vec::new();
+        let mut fibers = FibersOfCall::new();
         // Not `map`, whose closure would be named as the caller when a panic is reported.
         for (part, trustee) in vector.trustees().into_iter().enumerate() {
             let arguments = (part, vector.clone(), rows.clone(), arguments.clone(), shared.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
         }
-        let (mut sent, mut first) = (0, None);
-        for fiber in fibers {
-            match fiber.try_join() {
-                Ok(own) => sent += own,
-                Err(error) => _ = first.get_or_insert(error),
-            }
-        }
-        match first {
-            Some(error) => rethrow(error, Location::caller()),
-            None => sent,
-        }
+        fibers.all_joined(Location::caller()).into_iter().sum()
     }
 }
 

@@ -1,0 +1,145 @@
+//! [`Rearrangement`]: a call that moves elements of a vector between its parts.
+
+use crate::NoRef;
+use crate::collections::{DistVec, Elements};
+use std::panic::Location;
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Names a call: a process, and a number that it assigns once.
+type CallId = (u32, u64);
+
+/// The elements on their way into a part.
+pub(super) struct IncomingElements<T> {
+    /// The latest rearrangement that the part has heard of. They are numbered by the first part.
+    latest: u64,
+    /// The one under way, and where it was called; noted by the first part only.
+    under_way: Option<(CallId, String)>,
+    /// Its elements, with the parts that they come from.
+    runs: Vec<(usize, Vec<T>)>,
+}
+
+impl<T> Default for IncomingElements<T> {
+    fn default() -> Self {
+        Self { latest: 0, under_way: None, runs: Vec::new() }
+    }
+}
+
+impl<T> IncomingElements<T> {
+    /// The number of a new rearrangement, or where the one under way was called.
+    fn begin(&mut self, id: CallId, place: String) -> Result<u64, String> {
+        if let Some((_, other)) = &self.under_way {
+            return Err(other.clone());
+        }
+        self.under_way = Some((id, place));
+        self.hear_of(self.latest + 1);
+        Ok(self.latest)
+    }
+
+    /// Elements of earlier rearrangements that are still here are of ones that have failed.
+    fn hear_of(&mut self, number: u64) {
+        if number > self.latest {
+            self.latest = number;
+            self.runs.clear();
+        }
+    }
+
+    fn arrive(&mut self, number: u64, from: usize, run: Vec<T>) {
+        self.hear_of(number);
+        // Otherwise it is late, from a fiber of a rearrangement that has failed.
+        if number == self.latest {
+            self.runs.push((from, run));
+        }
+    }
+
+    /// What has arrived from each of `parts` parts.
+    pub(super) fn take(&mut self, number: u64, parts: usize) -> Vec<Vec<T>> {
+        self.hear_of(number);
+        let mut taken: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
+        self.runs.drain(..).for_each(|(from, run)| taken[from] = run);
+        taken
+    }
+
+    fn end(&mut self, id: CallId) {
+        self.under_way.take_if(|(under_way, _)| *under_way == id);
+    }
+
+    fn forget(&mut self, number: u64) {
+        if number == self.latest {
+            self.runs.clear();
+        }
+    }
+}
+
+/// A rearrangement under way; a vector has one at a time. Elements are copied to the parts where they belong, and when
+/// all are there, each part takes what has arrived, in one delegated closure: that cannot be cancelled, so no element
+/// is lost.
+pub(super) struct Rearrangement<'a, T: NoRef> {
+    vector: &'a DistVec<T>,
+    id: CallId,
+    pub(super) number: u64,
+    has_ended: bool,
+}
+
+impl<'a, T: NoRef> Rearrangement<'a, T> {
+    /// # Panics
+    /// If another one is under way.
+    #[track_caller]
+    pub(super) fn begin(vector: &'a DistVec<T>) -> Self {
+        static CALLS: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: only a number that nobody else has.
+        let id = (process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+        // Made first, so that it ends even if the caller is cancelled while it waits for the number.
+        let mut begun = Self { vector, id, number: 0, has_ended: false };
+        let begin = const {
+            |elements: &mut Elements<T>, (id, place): (CallId, String)| elements.incoming().begin(id, place)
+        };
+        match vector.parts[0].apply_with(begin, (id, Location::caller().to_string())) {
+            Ok(number) => begun.number = number,
+            Err(other) => panic!("the vector is being sorted by {other}: wait until that has ended"),
+        }
+        begun
+    }
+
+    /// Nothing is under way any more.
+    #[track_caller]
+    pub(super) fn end(mut self) {
+        self.has_ended = true;
+        let end = const { |elements: &mut Elements<T>, id: CallId| elements.incoming().end(id) };
+        self.vector.parts[0].apply_with(end, self.id);
+    }
+}
+
+impl<T: NoRef> Drop for Rearrangement<'_, T> {
+    fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        let end = const {
+            |elements: &mut Elements<T>, (id, number): (CallId, u64)| {
+                elements.incoming().end(id);
+                elements.incoming().forget(number);
+            }
+        };
+        self.vector.parts.iter().for_each(|part| part.apply_with_then(end, (self.id, self.number), drop));
+    }
+}
+
+/// Sends what part `from` has for each part of a vector, and waits until all of it is there.
+#[track_caller]
+pub(super) fn send_in<T: NoRef>(
+    vector: &DistVec<T>,
+    number: u64,
+    from: usize,
+    runs: impl IntoIterator<Item = (usize, Vec<T>)>,
+) {
+    let arrive = const {
+        |elements: &mut Elements<T>, (number, from, run): (u64, usize, Vec<T>)| {
+            elements.incoming().arrive(number, from, run);
+        }
+    };
+    let runs = runs.into_iter().filter(|(_, run)| !run.is_empty());
+    let send = |(to, run): (usize, Vec<T>)| vector.parts[to].apply_with_async(arrive, (number, from, run));
+    let pending: Vec<_> = runs.map(send).collect();
+    pending.into_iter().for_each(|pending| pending.wait());
+}

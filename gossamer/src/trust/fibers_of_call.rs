@@ -1,0 +1,69 @@
+//! [`FibersOfCall`]: those that a call has started, and waits for.
+
+use crate::DelegationError;
+use crate::trust::{Cancellers, JoinHandle, rethrow};
+use std::panic::Location;
+
+/// The fibers that a call has started. If the call ends before they do, since its caller is cancelled or an argument
+/// cannot be cloned, they are cancelled.
+pub(crate) struct FibersOfCall<U> {
+    handles: Vec<JoinHandle<U>>,
+    cancellers: Cancellers,
+}
+
+impl<U> FibersOfCall<U> {
+    pub(crate) fn new() -> Self {
+        Self { handles: Vec::new(), cancellers: Cancellers::default() }
+    }
+
+    pub(crate) fn push(&mut self, handle: JoinHandle<U>) {
+        self.cancellers.push(handle.canceller());
+        self.handles.push(handle);
+    }
+
+    /// Waits for all, and returns their results in order. After a panic, which comes back to the caller, the others
+    /// are cancelled.
+    pub(crate) fn joined(self, caller: &'static Location<'static>) -> Vec<U> {
+        self.joined_after(caller, Cancellers::cancel)
+    }
+
+    /// Like [`joined`](Self::joined), but after a panic the others end by themselves.
+    pub(crate) fn all_joined(self, caller: &'static Location<'static>) -> Vec<U> {
+        self.joined_after(caller, |_| ())
+    }
+
+    fn joined_after(self, caller: &'static Location<'static>, on_panic: impl Fn(&Cancellers)) -> Vec<U> {
+        let Self { handles, cancellers } = self;
+        let (mut results, mut failed): (Vec<U>, Option<DelegationError>) = (Vec::new(), None);
+        for handle in handles {
+            match handle.try_join() {
+                Ok(result) => results.push(result),
+                // Later errors are consequences of the first.
+                Err(_) if failed.is_some() => {}
+                Err(error) => {
+                    failed = Some(error);
+                    on_panic(&cancellers);
+                }
+            }
+        }
+        cancellers.forget();
+        match failed {
+            None => results,
+            Some(error) => rethrow(error, caller),
+        }
+    }
+}
+
+impl<U> Extend<JoinHandle<U>> for FibersOfCall<U> {
+    fn extend<I: IntoIterator<Item = JoinHandle<U>>>(&mut self, handles: I) {
+        handles.into_iter().for_each(|handle| self.push(handle));
+    }
+}
+
+impl<U> FromIterator<JoinHandle<U>> for FibersOfCall<U> {
+    fn from_iter<I: IntoIterator<Item = JoinHandle<U>>>(handles: I) -> Self {
+        let mut fibers = Self::new();
+        fibers.extend(handles);
+        fibers
+    }
+}
