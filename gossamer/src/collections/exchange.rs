@@ -6,7 +6,6 @@ use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
 use crate::trust::FibersOfCall;
 use crate::{NoRef, Trust, Trustee, entrust, spawn_on_with};
-use std::panic::Location;
 
 /// What has arrived at one worker: a run from each part.
 pub(super) type ArrivedRuns<T> = Vec<Vec<T>>;
@@ -21,7 +20,7 @@ pub(super) fn arrivals<T: NoRef>(trustees: &[Trustee], parts: usize) -> RunArriv
         |parts: usize| -> Trust<ArrivedRuns<T>> { entrust((0..parts).map(|_| Vec::new()).collect()) }
     };
     let start = |trustee: &Trustee| spawn_on_with(*trustee, room, parts);
-    trustees.iter().map(start).collect::<FibersOfCall<_>>().joined(Location::caller())
+    trustees.iter().map(start).collect::<FibersOfCall<_>>().joined()
 }
 
 /// Sends what part `from` has for each worker, and waits until all of it is there. Inside a process a run is moved.
@@ -46,7 +45,6 @@ pub(super) fn take_runs<T: NoRef>(arrived: &Trust<ArrivedRuns<T>>) -> ArrivedRun
 /// property and its length.
 #[track_caller]
 pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec<T> {
-    let at = Location::caller();
     let trustees: Vec<_> = uneven.iter().map(|(values, _)| values.trustee()).collect();
     let len = uneven.iter().map(|(_, count)| count).sum();
     let (trustees, spread) = Layout::block(len).on(&trustees).spread();
@@ -69,7 +67,7 @@ pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec
         fibers.push(spawn_on_with(trustees[from], send, arguments));
         first += count;
     }
-    fibers.joined(at);
+    fibers.joined();
     let keep = const {
         |(part, spread, arrived): (usize, Spread, Trust<ArrivedRuns<T>>)| {
             let mut values = large_pages::with_capacity(spread.len_of(part));
@@ -80,7 +78,7 @@ pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec
     let start = |(part, arrived): (usize, Trust<ArrivedRuns<T>>)| {
         spawn_on_with(trustees[part], keep, (part, spread, arrived))
     };
-    let parts = arrivals.into_iter().enumerate().map(start).collect::<FibersOfCall<_>>().joined(at);
+    let parts = arrivals.into_iter().enumerate().map(start).collect::<FibersOfCall<_>>().joined();
     DistVec { parts: parts.into(), spread }
 }
 
@@ -119,7 +117,7 @@ impl<T: NoRef + Clone> DistVec<T> {
             spawn_on_with(trustees[part], keep, (part, self.spread, spread, arrived))
         };
         let fibers = arrivals.into_iter().enumerate().map(start).collect::<FibersOfCall<_>>();
-        let parts = fibers.joined(Location::caller());
+        let parts = fibers.joined();
         DistVec { parts: parts.into(), spread }
     }
 

@@ -80,7 +80,7 @@ impl<T: 'static> DistVec<T> {
             let arguments = (part, spread, arguments.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, make_part, arguments, Location::caller()));
         }
-        Self { parts: fibers.joined(Location::caller()).into(), spread }
+        Self { parts: fibers.joined().into(), spread }
     }
 }
 
@@ -153,7 +153,7 @@ impl<T: NoRef> DistVec<T> {
         for (part, (trustee, values)) in trustees.into_iter().zip(parts).enumerate() {
             fibers.push(crate::spawn_on_with(trustee, keep, (part, spread, values)));
         }
-        Self { parts: fibers.joined(Location::caller()).into(), spread }
+        Self { parts: fibers.joined().into(), spread }
     }
 }
 

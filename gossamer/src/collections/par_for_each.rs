@@ -158,7 +158,7 @@ where
         let arguments = (remaining.clone(), arguments.clone());
         fibers.push(spawn_around::<N, _, _, _>(trustee, body, arguments, Location::caller()));
     }
-    fibers.all_joined(Location::caller())
+    fibers.all_joined()
 }
 
 /// Calls a closure for each number, chunk by chunk, until none are left, and tells it whether a chunk begins there.

@@ -60,6 +60,6 @@ impl<T: 'static> DistVec<T> {
             let arguments = (number, self.spread, elements.clone(), arguments.clone());
             spawn_around::<N, _, _, _>(elements.trustee(), run, arguments, at)
         };
-        self.parts.iter().enumerate().map(start).collect::<FibersOfCall<_>>().joined(at)
+        self.parts.iter().enumerate().map(start).collect::<FibersOfCall<_>>().joined()
     }
 }

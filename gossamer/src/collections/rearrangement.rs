@@ -96,7 +96,9 @@ impl<'a, T: NoRef> Rearrangement<'a, T> {
         };
         match vector.parts[0].apply_with(begin, (id, Location::caller().to_string())) {
             Ok(number) => begun.number = number,
-            Err(other) => panic!("the vector is being sorted by {other}: wait until that has ended"),
+            Err(other) => {
+                panic!("the vector is being sorted by the call at {other}: wait until that has ended")
+            }
         }
         begun
     }

@@ -9,7 +9,6 @@ use crate::wire::captured::Captured;
 use crate::wire::encoder::Encoder;
 use crate::worker::nodes::rounds::NODES;
 use crate::worker::{Worker, with_worker};
-use std::panic::Location;
 
 /// Runs `f` in a fiber on each node, on its first worker, and returns the results in the order of nodes. `arguments`
 /// are cloned for each node. If one of the fibers panics, or the caller is cancelled, the others are cancelled.
@@ -41,7 +40,7 @@ where
         let first = node.workers()[0];
         fibers.push(spawn_on_with(first, f, arguments.clone()));
     }
-    fibers.joined(Location::caller())
+    fibers.joined()
 }
 
 /// As written by the macros (see `trust::arguments_first`).

@@ -23,16 +23,19 @@ impl<U> FibersOfCall<U> {
 
     /// Waits for all, and returns their results in order. After a panic, which comes back to the caller, the others
     /// are cancelled.
-    pub(crate) fn joined(self, caller: &'static Location<'static>) -> Vec<U> {
-        self.joined_after(caller, Cancellers::cancel)
+    #[track_caller]
+    pub(crate) fn joined(self) -> Vec<U> {
+        self.joined_after(Cancellers::cancel)
     }
 
     /// Like [`joined`](Self::joined), but after a panic the others end by themselves.
-    pub(crate) fn all_joined(self, caller: &'static Location<'static>) -> Vec<U> {
-        self.joined_after(caller, |_| ())
+    #[track_caller]
+    pub(crate) fn all_joined(self) -> Vec<U> {
+        self.joined_after(|_| ())
     }
 
-    fn joined_after(self, caller: &'static Location<'static>, on_panic: impl Fn(&Cancellers)) -> Vec<U> {
+    #[track_caller]
+    fn joined_after(self, on_panic: impl Fn(&Cancellers)) -> Vec<U> {
         let Self { handles, cancellers } = self;
         let (mut results, mut failed): (Vec<U>, Option<DelegationError>) = (Vec::new(), None);
         for handle in handles {
@@ -49,7 +52,7 @@ impl<U> FibersOfCall<U> {
         cancellers.forget();
         match failed {
             None => results,
-            Some(error) => rethrow(error, caller),
+            Some(error) => rethrow(error, Location::caller()),
         }
     }
 }

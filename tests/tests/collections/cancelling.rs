@@ -1,6 +1,6 @@
 //! What a fiber that is cancelled, or fails to start a loop, leaves behind.
 
-use gossamer::collections::{DistQueue, DistVec, par_fold, par_for_each, par_for_each_with};
+use gossamer::collections::{self, DistQueue, DistVec};
 use gossamer::{NoRef, rack, sleep, spawn_local, yield_now};
 use integration_tests::{in_runtime, on_nodes};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,9 +39,9 @@ fn cancel_in(number: usize, body: fn()) {
 
 #[gossamer::delegate]
 fn cancel_in_loops() {
-    cancel_in(0, || par_for_each(0..usize::MAX, |_| call(0)));
+    cancel_in(0, || collections::par_for_each(0..usize::MAX, |_| call(0)));
     cancel_in(1, || {
-        par_fold(0..usize::MAX, 0, |sum: u64, _| {
+        collections::par_fold(0..usize::MAX, 0, |sum: u64, _| {
             call(1);
             sum + 1
         });
@@ -62,11 +62,13 @@ fn cancel_in_loops() {
         });
     });
     cancel_in(5, || {
-        let wait = |()| loop {
-            call(5);
-            yield_now();
-        };
-        rack::on_each_node::<_, (), _>(wait, ());
+        let _nothing: Vec<()> = rack::on_each_node(
+            |()| loop {
+                call(5);
+                yield_now();
+            },
+            (),
+        );
     });
 }
 
@@ -92,7 +94,8 @@ impl Clone for Clones {
 #[test]
 fn a_loop_whose_arguments_cannot_be_cloned_for_each_worker_is_not_left_running() {
     in_runtime(2, || {
-        let start = || par_for_each_with(0..usize::MAX, const { |_, _: Clones| call(6) }, Clones(1));
+        let start =
+            || collections::par_for_each_with(0..usize::MAX, const { |_, _: Clones| call(6) }, Clones(1));
         assert!(std::panic::catch_unwind(start).is_err());
         wait_until_quiet(6);
     });

@@ -54,6 +54,6 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         let start = |entries: &Trust<Entries<K, V>>| {
             spawn_around::<N, _, _, _>(entries.trustee(), run, (entries.clone(), arguments.clone()), at)
         };
-        self.parts().iter().map(start).collect::<FibersOfCall<_>>().joined(at)
+        self.parts().iter().map(start).collect::<FibersOfCall<_>>().joined()
     }
 }

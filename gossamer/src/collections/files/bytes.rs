@@ -9,7 +9,6 @@ use crate::wire::row::Row;
 use crate::{NoRef, Pending, Trust, Trustee, entrust, spawn_on_with};
 use std::io::{self, Read, Write};
 use std::ops::Range;
-use std::panic::Location;
 
 /// What one worker has been sent so far.
 type ReadSoFar<T> = Trust<Vec<T>>;
@@ -64,7 +63,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         let room = const { |room: usize| -> ReadSoFar<T> { entrust(large_pages::with_capacity(room)) } };
         let rooms = trustees.iter().enumerate();
         let start = |(part, trustee): (usize, &Trustee)| spawn_on_with(*trustee, room, spread.len_of(part));
-        let received = rooms.map(start).collect::<FibersOfCall<_>>().joined(Location::caller());
+        let received = rooms.map(start).collect::<FibersOfCall<_>>().joined();
         let (mut buffer, mut under_way) = (Vec::new(), Vec::new());
         for piece in pieces::<T>(spread.len()) {
             let values = read_values::<T>(&mut reader, &mut buffer, piece.len()).map_err(|error| {
@@ -84,7 +83,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         for (part, (trustee, received)) in trustees.into_iter().zip(received).enumerate() {
             fibers.push(spawn_on_with(trustee, keep, (received, part, spread)));
         }
-        Ok(Self { parts: fibers.joined(Location::caller()).into(), spread })
+        Ok(Self { parts: fibers.joined().into(), spread })
     }
 
     /// Writes the elements, numbers or arrays of numbers, to a writer, in order and only as their bytes, in the byte

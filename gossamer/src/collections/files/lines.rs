@@ -7,7 +7,6 @@ use crate::trust::FibersOfCall;
 use crate::{Trust, Trustee, entrust, spawn_on_with, unblock};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
-use std::panic::Location;
 use std::path::{Path, PathBuf};
 
 impl DistVec<String> {
@@ -50,7 +49,7 @@ impl DistVec<String> {
             spawn_on_with(*trustee, read, (path.clone(), part, trustees.len()))
         };
         let fibers: FibersOfCall<_> = trustees.iter().enumerate().map(start).collect();
-        Ok(balanced(all_done(fibers.joined(Location::caller()))?))
+        Ok(balanced(all_done(fibers.joined())?))
     }
 }
 

@@ -11,7 +11,6 @@ use crate::{NoRef, Trust, entrust, spawn_on_with, unblock};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
-use std::panic::Location;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are read or written at once.
@@ -67,7 +66,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         for (part, trustee) in trustees.into_iter().enumerate() {
             fibers.push(spawn_on_with(trustee, read, (path.to_owned(), part, spread)));
         }
-        Ok(Self { parts: all_done(fibers.joined(Location::caller()))?.into(), spread })
+        Ok(Self { parts: all_done(fibers.joined())?.into(), spread })
     }
 
     /// Writes the elements, numbers or arrays of numbers, to a file, in order and only as their bytes; the file is

@@ -160,7 +160,7 @@ where
             let arguments = (part, vector.clone(), rows.clone(), arguments.clone(), shared.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
         }
-        fibers.all_joined(Location::caller()).into_iter().sum()
+        fibers.all_joined().into_iter().sum()
     }
 }
 
