@@ -63,7 +63,8 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// - `x.apply(|…| …)` with captures is a delegation, whatever `x` is. For a method of that name on a type of your own write
 ///   `Type::apply(&x, |…| …)`, or put the closure in a variable (if its first parameter is not a `&mut`). So is
 ///   `x.apply_with(|…| …, arguments)`.
-/// - A bare `spawn`, `spawn_on` or `spawn_…with` is gossamer's (rustc checks that it is); `std::thread::spawn` is not.
+/// - A bare `spawn`, `par_for_each`, `on_each_node` or the like is gossamer's (rustc checks that it is);
+///   `std::thread::spawn` is not.
 /// - `x.spawn(|…| …)` is a delegation if `x` visibly is a trustee: `Trustee::here()`, an element of `Trustee::all()`,
 ///   `trust.trustee()`, a variable made from these, or one declared as `Trustee`.
 /// - Variables inside macro calls count, including `{name}` in format strings. In a macro that is not from the

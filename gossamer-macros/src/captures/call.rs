@@ -150,7 +150,7 @@ pub(crate) enum Callee {
     Method,
     /// The path of a function.
     Function,
-    /// A bare `spawn` or its like: it has to be gossamer's.
+    /// A bare `spawn`, `par_for_each` or the like: it has to be gossamer's.
     Imported,
 }
 
@@ -241,12 +241,16 @@ pub(super) fn stored_in(expr: &Expr, scopes: &Scopes) -> Option<usize> {
     }
 }
 
-/// `spawn`, `gossamer::spawn`, `rack::on_each_node`, `Trust::apply`, `Trustee::spawn`, `Sharded::with` and their like.
+/// `spawn`, `gossamer::spawn`, `rack::on_each_node`, `par_for_each`, `Trust::apply`, `Trustee::spawn`, `Sharded::with`
+/// and their like.
 fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, Arguments), Callee)> {
     let mut names = path.segments.iter().rev().map(|segment| segment.ident.to_string());
     let (name, parent) = (names.next()?, names.next());
     let (table, callee): (&[_], _) = match parent.as_deref() {
-        None if scopes.resolve(&name).is_none() => (&FUNCTIONS, Callee::Imported),
+        None if scopes.resolve(&name).is_none() => {
+            let tables = [&FUNCTIONS[..], &RACK_FUNCTIONS, &COLLECTIONS_FUNCTIONS];
+            return Some((tables.into_iter().find_map(|table| find(table, &name))?, Callee::Imported));
+        }
         Some("gossamer") if names.next().is_none() => (&FUNCTIONS, Callee::Function),
         Some("rack") => (&RACK_FUNCTIONS, Callee::Function),
         Some("collections") => (&COLLECTIONS_FUNCTIONS, Callee::Function),

@@ -90,6 +90,8 @@ fn closures_for_elements_are_known_by_their_calls() {
             ::gossamer::__private::par_for_each_with(0..9, (a,), const { |i, (a,)| { place!{} f(i, a) } });
         }",
     );
+    let source = "fn own(par_for_each: fn(u64), a: u64) { par_for_each(|i| i + a); }";
+    assert_rewritten(source, source);
     assert_rewritten(
         "fn least(v: &DistVec<u64>, a: u64) { v.par_map_reduce(|_, n| n + a, |n, m| n.min(m)); v.par_sort_by_key(|n| *n); v.par_fold(0, |s, _, n| s + n * a); }",
         "fn least(v: &DistVec<u64>, a: u64) {

@@ -18,6 +18,7 @@ mod format_string;
 mod frame;
 #[cfg(test)]
 mod golden;
+mod import;
 mod items;
 mod macros;
 mod pattern;

@@ -11,6 +11,7 @@ use syn::{
 
 use super::call::{Arguments, Callee, Delegation, closure_mut, is_two};
 use super::frame::{Capture, Seen, Taken};
+use super::import::check_of_import;
 
 /// The largest tuple that is `NoRef`; more captures travel as a tuple of tuples.
 const LARGEST_TUPLE: usize = 12;
@@ -93,33 +94,6 @@ pub(crate) fn place(span: Span) -> TokenStream {
 /// The type argument for the captures, which come first among them.
 fn inferred() -> GenericArgument {
     parse_quote!(_)
-}
-
-/// Code that compiles only if the bare function returns gossamer's handle. The closure that calls it is never called.
-fn check_of_import(plain: &Ident) -> TokenStream {
-    let message = format!("this `{plain}` is not gossamer's: it returns `{{Self}}`");
-    let note = format!(
-        "in a function marked #[gossamer::main] or #[gossamer::delegate] a bare `{plain}` is taken for gossamer's; \
-         call another one by its path, such as `std::thread::{plain}`"
-    );
-    let captures = quote!("it is handed a capturing closure");
-    let arguments = quote!("it is handed a closure and its arguments");
-    let (handle, label, call) = match plain.to_string().as_str() {
-        "spawn" => (quote!(JoinHandle), captures, quote!(|| ())),
-        "spawn_on" => (quote!(JoinHandle), captures, quote!(::gossamer::Trustee::here(), || ())),
-        "spawn_with" => (quote!(JoinHandle), arguments, quote!(|()| (), ())),
-        "spawn_on_with" => (quote!(JoinHandle), arguments, quote!(::gossamer::Trustee::here(), |()| (), ())),
-        _ => (quote!(JoinMany), arguments, quote!(0, |_, ()| (), ())),
-    };
-    quote_spanned! {gossamer_span(plain.span())=>
-        {
-            #[diagnostic::on_unimplemented(message = #message, label = #label, note = #note)]
-            trait HandleOfGossamer {}
-            impl<U> HandleOfGossamer for ::gossamer::#handle<U> {}
-            fn check<H: HandleOfGossamer>(_: impl ::core::ops::FnOnce() -> H) {}
-            let _ = || check(|| #plain(#call));
-        }
-    }
 }
 
 /// Makes the closure a constant, its captures parameters of it, and their values an argument before it.
