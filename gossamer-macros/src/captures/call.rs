@@ -148,9 +148,9 @@ const COLLECTIONS_FUNCTIONS: [(&str, Arguments); 6] = [
 pub(crate) enum Callee {
     /// A method, or the last segment of a path: the name changes in place.
     Method,
-    /// The path of a function.
+    /// A path from the crate on, such as `gossamer::spawn`.
     Function,
-    /// A bare `spawn`, `par_for_each` or the like: it has to be gossamer's.
+    /// A bare `spawn`, `collections::par_for_each` or the like: it has to be gossamer's.
     Imported,
 }
 
@@ -252,8 +252,8 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, A
             return Some((tables.into_iter().find_map(|table| find(table, &name))?, Callee::Imported));
         }
         Some("gossamer") if names.next().is_none() => (&FUNCTIONS, Callee::Function),
-        Some("rack") => (&RACK_FUNCTIONS, Callee::Function),
-        Some("collections") => (&COLLECTIONS_FUNCTIONS, Callee::Function),
+        Some("rack") => (&RACK_FUNCTIONS, Callee::Imported),
+        Some("collections") => (&COLLECTIONS_FUNCTIONS, Callee::Imported),
         Some("Trust") => (&TRUST_METHODS, Callee::Method),
         Some("Trustee") => (&TRUSTEE_METHODS, Callee::Method),
         Some("Sharded") => (&SHARDED_METHODS, Callee::Method),

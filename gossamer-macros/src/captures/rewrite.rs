@@ -43,6 +43,8 @@ pub(super) fn method_call(call: &mut ExprMethodCall, delegation: &Delegation, ta
 pub(super) fn function_call(call: &mut ExprCall, delegation: &Delegation, taken: &Taken) -> Option<Expr> {
     make_constant(&mut call.args, delegation, taken);
     let Expr::Path(function) = &mut *call.func else { return None };
+    let mut path = function.path.clone();
+    path.segments.last_mut()?.arguments = PathArguments::None;
     let last = function.path.segments.last_mut()?;
     let plain = last.ident.clone();
     last.ident = arguments_first(&plain, delegation, taken)?;
@@ -59,7 +61,7 @@ pub(super) fn function_call(call: &mut ExprCall, delegation: &Delegation, taken:
     if delegation.callee == Callee::Function {
         return Some(Expr::Verbatim(call));
     }
-    let check = check_of_import(&plain);
+    let check = check_of_import(&plain, &path);
     Some(Expr::Verbatim(quote_spanned!(gossamer_span(plain.span())=> ({ #check #call }))))
 }
 
