@@ -36,13 +36,23 @@ impl Saves {
     }
 }
 
-/// Makes a snapshot, which was begun, on node 0.
+/// Makes a snapshot, which was begun: of what is there when this returns. Its file is written on node 0.
 pub fn start(server: &Server) -> JoinHandle<Result<(), String>> {
+    take_moment(server);
     gossamer::spawn_on_with(Trustee::all()[0], save, server.clone())
 }
 
+/// As `start`, for a client that does not wait for the end.
 pub fn start_in_background(server: &Server) {
+    take_moment(server);
     drop(gossamer::spawn_on_with(Trustee::all()[0], save_or_report, server.clone()));
+}
+
+/// From now on the shards keep what they have at this moment, which is the same for all of them.
+fn take_moment(server: &Server) {
+    let hold = Hold::new(server.shards().to_vec());
+    server.store.map_all(Shard::begin_snapshot);
+    drop(hold);
 }
 
 fn save_or_report(server: Server) {
@@ -66,27 +76,26 @@ fn save(server: Server) -> Result<(), String> {
 
 fn write(server: &Server, path: &Path) -> io::Result<()> {
     let target = path.to_owned();
-    let mut writer = unblock(move || Writer::create(target))?;
-    // At the same moment for all shards.
-    let hold = Hold::new(server.shards().to_vec());
-    server.store.map_all(Shard::begin_snapshot);
-    drop(hold);
-    let mut outcome = Ok(());
+    let written = unblock(move || Writer::create(target)).and_then(|writer| write_chunks(server, writer));
+    if written.is_err() {
+        server.store.map_all(Shard::abandon_snapshot);
+    }
+    let writer = written?;
+    unblock(move || writer.finish())
+}
+
+fn write_chunks(server: &Server, mut writer: Writer) -> io::Result<Writer> {
     for shard in server.shards() {
-        while outcome.is_ok()
-            && let Some(chunk) = shard.apply_with(Shard::next_chunk, ())
-        {
+        while let Some(chunk) = shard.apply_with(Shard::next_chunk, ()) {
+            let outcome;
             (writer, outcome) = unblock(move || {
                 let written = writer.write(&chunk);
                 (writer, written)
             });
+            outcome?;
         }
     }
-    if outcome.is_err() {
-        server.store.map_all(Shard::abandon_snapshot);
-    }
-    outcome?;
-    unblock(move || writer.finish())
+    Ok(writer)
 }
 
 /// Loads the keys from the file, if there is one; returns how many.
