@@ -60,14 +60,15 @@ impl<'a> Pop<'a> {
         Ok(Self { keys: &rest[..keys], from, count: Some(count) })
     }
 
-    /// The reply of the first key that has one.
-    fn attempt(&self, connection: &mut Connection, waiter: u64) -> Option<Vec<u8>> {
+    /// The reply of the first key that has one. For a client that has waited, a key of another type is not there.
+    fn attempt(&self, connection: &mut Connection, waiter: u64, has_waited: bool) -> Option<Vec<u8>> {
         let hold = if self.keys.len() > 1 { connection.hold_all(self.keys) } else { None };
         let (waiter, from) = (number::text(waiter as i64), [self.from as u8]);
         let count = self.count.map(number::text).unwrap_or_default();
         let reply = self.keys.iter().find_map(|key| {
             let reply = connection.ask_now(Operation::PopFor, key, &[key, &waiter, &from, &count]);
-            Some(reply).filter(|reply| !reply.is_empty())
+            let is_skipped = reply.is_empty() || has_waited && reply.starts_with(b"-WRONGTYPE");
+            (!is_skipped).then_some(reply)
         });
         connection.let_go(hold);
         reply
@@ -76,12 +77,9 @@ impl<'a> Pop<'a> {
     fn wait(&self, connection: &mut Connection, limit: Option<Duration>) {
         let for_sorted = self.from.kind() == Kind::SortedSet;
         let wait = Wait { keys: self.keys, for_sorted, limit, nothing: |to| to.null_array() };
-        let mut is_first = true;
+        let mut has_waited = false;
         connection.reply_in_turn(&wait, |connection, waiter| {
-            let reply = self.attempt(connection, waiter);
-            // If a key now has another type, the command waits for it.
-            let is_first = std::mem::replace(&mut is_first, false);
-            reply.filter(|reply| is_first || !reply.starts_with(b"-WRONGTYPE"))
+            self.attempt(connection, waiter, std::mem::replace(&mut has_waited, true))
         });
     }
 }
@@ -92,7 +90,7 @@ const EXTREMES: [(&str, From); 2] = [("MIN", From::Lowest), ("MAX", From::Highes
 fn pop(connection: &mut Connection, arguments: &[&[u8]], sides: [(&str, From); 2]) {
     match Pop::parse(&arguments[1..], sides) {
         Err(refusal) => connection.refuse(&refusal),
-        Ok(pop) => match pop.attempt(connection, 0) {
+        Ok(pop) => match pop.attempt(connection, 0, false) {
             Some(reply) => connection.plan.reply().raw(&reply),
             None => connection.plan.reply().null_array(),
         },

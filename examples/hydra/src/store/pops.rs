@@ -1,7 +1,7 @@
 //! Pops by clients that may wait, and by LMPOP and ZMPOP: from the first of several keys that has something.
 
 use crate::protocol::number;
-use crate::protocol::refusal::Refusal;
+use crate::protocol::refusal::{Refusal, WRONG_TYPE};
 use crate::protocol::reply::Replies;
 use crate::store::Shard;
 use crate::store::value::Kind;
@@ -34,13 +34,15 @@ impl From {
 impl Shard {
     /// Pops from a key for a client, unless others have waited longer for it. The arguments are the client's number, or
     /// 0 if it does not wait for its turn; the end to pop from; and how many elements to pop, or none for a single one
-    /// that is replied alone. Replies with the key and what was popped, or with nothing.
+    /// that is replied alone. Replies with the key and what was popped, or with nothing. A wrong type is told even to a
+    /// client whose turn it is not: for others who wait, the key is not there.
     pub fn pop_for(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let &[key, waiter, from, count] = arguments else { return Ok(()) };
         let from = From::decode(from.first().copied().unwrap_or(0));
         let waiter = number::parse(waiter).unwrap_or(0) as u64;
         if waiter != 0 && !self.database.waiting.is_turn(key, from.kind(), waiter) {
-            return Ok(());
+            let kind = self.find(key).map(|slot| self.database.table.at(slot).kind());
+            return if kind.is_some_and(|kind| kind != from.kind()) { Err(WRONG_TYPE) } else { Ok(()) };
         }
         let count = number::parse(count).map(|count| count as usize);
         match from {

@@ -42,6 +42,43 @@ fn who_waits_first_is_served_first_whichever_worker_it_is_of() {
 }
 
 #[test]
+fn a_key_of_another_type_is_refused_at_once_although_others_wait_for_it() {
+    let server = Server::start(&[]);
+    let (mut waiting, mut ranked) = (server.client(), server.client());
+    send(&mut waiting, "BLPOP row 0");
+    send(&mut ranked, "BZPOPMIN row 0");
+    wait_for_blocked(&server, 2);
+    let mut client = server.client();
+    client.say("SET row text");
+    for line in [
+        "BLPOP row 0",
+        "BRPOP nosuch row 0",
+        "BLMPOP 0 1 row LEFT",
+        "BLMOVE row other LEFT LEFT 0",
+        "BZPOPMAX row 0",
+        "BZMPOP 0 2 nosuch row MIN",
+    ] {
+        let reply = client.say(line);
+        assert!(reply.starts_with("-WRONGTYPE "), "{line}: {reply}");
+    }
+    client.say("DEL row");
+    client.say("RPUSH row a");
+    assert_eq!(hear(&mut waiting), pair("row", "a"));
+}
+
+#[test]
+fn who_has_waited_passes_over_keys_that_have_another_type_now() {
+    let server = Server::start(&[]);
+    let mut waiting = server.client();
+    send(&mut waiting, "BLPOP first second third 0");
+    wait_for_blocked(&server, 1);
+    let mut client = server.client();
+    client.say("SET first text");
+    client.say("RPUSH third a");
+    assert_eq!(hear(&mut waiting), pair("third", "a"));
+}
+
+#[test]
 fn several_elements_serve_several_clients_and_the_rest_stays() {
     let server = Server::start(&[]);
     let mut waiting: Vec<_> = (0..3).map(|_| server.client()).collect();
