@@ -1,8 +1,8 @@
 //! All commands.
 
 use crate::commands::table::{
-    ALL, AT_ONCE, BOTH, BUT_LAST, Command, EACH, FREE, GROWS, HOLDS, Handler, Keys, NONE, OUTSIDE, SHARES,
-    SUBSCRIBED, WRITE, own, read, several, sum, write,
+    ALL, AT_ONCE, BOTH, BUT_LAST, CONTAINER, Command, EACH, FREE, GROWS, HOLDS, Handler, Keys, NONE, OUTSIDE,
+    SHARES, SUBSCRIBED, WRITE, own, read, several, sum, write,
 };
 use crate::commands::{
     bits, client, copies, databases, intersections, introspection, keyspace, manual, moves, persistence,
@@ -31,10 +31,10 @@ pub static COMMANDS: [Command; 180] = [
     several("bzmpop", -5, pops::wait_and_pop_of_sorted_sets, COUNTED_SECOND, WRITE),
     several("bzpopmax", -3, pops::wait_and_pop_highest, BUT_LAST, WRITE),
     several("bzpopmin", -3, pops::wait_and_pop_lowest, BUT_LAST, WRITE),
-    own("client", -2, client::client, 0),
-    own("cluster", -2, replication::cluster, 0),
-    own("command", -1, manual::command, 0),
-    own("config", -2, introspection::config, 0),
+    own("client", -2, client::client, CONTAINER),
+    own("cluster", -2, replication::cluster, CONTAINER),
+    own("command", -1, manual::command, CONTAINER),
+    own("config", -2, introspection::config, CONTAINER),
     several("copy", -3, copies::copy, BOTH, WRITE | GROWS),
     own("dbsize", 1, keyspace::size, ALL),
     write("decr", 2, Operation::Decr),
@@ -97,7 +97,7 @@ pub static COMMANDS: [Command; 180] = [
         arity: -2,
         handler: Handler::Own(keyspace::memory),
         keys: Keys::Range(2, 2, 1),
-        flags: 0,
+        flags: CONTAINER,
     },
     several("mget", -2, many::get_each, EACH, 0),
     Command {
@@ -115,7 +115,7 @@ pub static COMMANDS: [Command; 180] = [
         arity: -2,
         handler: Handler::Own(keyspace::object),
         keys: Keys::Range(2, 2, 1),
-        flags: 0,
+        flags: CONTAINER,
     },
     write("persist", 2, Operation::Persist),
     write("pexpire", -3, Operation::PExpire),
@@ -126,7 +126,7 @@ pub static COMMANDS: [Command; 180] = [
     own("psubscribe", -2, publishing::subscribe_to_patterns, SUBSCRIBED),
     read("pttl", 2, Operation::PTtl),
     own("publish", 3, publishing::publish, 0),
-    own("pubsub", -2, publishing::pubsub, 0),
+    own("pubsub", -2, publishing::pubsub, CONTAINER),
     own("punsubscribe", -1, publishing::unsubscribe_from_patterns, SUBSCRIBED),
     own("quit", -1, server::quit, AT_ONCE | FREE | SUBSCRIBED),
     own("randomkey", 1, keyspace::random_key, ALL),

@@ -1,11 +1,12 @@
 //! CLIENT: what client libraries use of it.
 
 use crate::clients::{Clients, Unblocked};
+use crate::commands::subcommands::help;
 use crate::connection::Connection;
 use crate::connection::registry::{self, Filter};
 use crate::protocol::number;
 use crate::protocol::refusal::{
-    CLIENT_ID, NAME, NO_CLIENT_ID, NO_INTEGER, NO_SUCH_CLIENT, Refusal, SYNTAX, UNBLOCK_HOW, arity,
+    CLIENT_ID, NAME, NO_CLIENT_ID, NO_INTEGER, NO_SUCH_CLIENT, Refusal, SYNTAX, UNBLOCK_HOW,
 };
 
 pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
@@ -15,6 +16,8 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             let id = connection.registered.id;
             connection.plan.reply().integer(id as i64);
         }
+        // Nothing is tracked for a client, so nothing is sent to another one.
+        (b"getredir", []) => connection.plan.reply().integer(-1),
         (b"getname", []) => {
             let name = connection.registered.name();
             if name.is_empty() {
@@ -34,7 +37,7 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             Ok(ids) => connection.plan.reply().verbatim(&registry::list(ids.as_deref())),
             Err(refusal) => connection.refuse(&refusal),
         },
-        (b"unblock", [id, rest @ ..]) => unblock(connection, id, rest),
+        (b"unblock", [id, rest @ ..]) if rest.len() < 2 => unblock(connection, id, rest),
         (b"kill", [_, ..]) => kill(connection, &arguments[2..]),
         (b"no-evict" | b"no-touch", [switch])
             if switch.eq_ignore_ascii_case(b"on") || switch.eq_ignore_ascii_case(b"off") =>
@@ -42,13 +45,7 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             connection.plan.reply().ok();
         }
         (b"no-evict" | b"no-touch", [_]) => connection.refuse(&SYNTAX),
-        (
-            b"id" | b"kill" | b"unblock" | b"getname" | b"setname" | b"setinfo" | b"info" | b"no-evict"
-            | b"no-touch",
-            _,
-        ) => {
-            connection.refuse(&arity(&format!("client|{}", String::from_utf8_lossy(&subcommand))));
-        }
+        (b"help", _) => help(connection, "client"),
         _ => connection.refuse_subcommand("CLIENT", arguments[1]),
     }
 }
@@ -72,13 +69,13 @@ fn listed(filters: &[&[u8]]) -> Result<Option<Vec<u64>>, Refusal> {
 }
 
 fn unblock(connection: &mut Connection, id: &[u8], how: &[&[u8]]) {
-    let Some(id) = number::parse(id) else { return connection.refuse(&NO_INTEGER) };
     let how = match how {
         [] => Unblocked::ByTime,
         [how] if how.eq_ignore_ascii_case(b"TIMEOUT") => Unblocked::ByTime,
         [how] if how.eq_ignore_ascii_case(b"ERROR") => Unblocked::ByError,
         _ => return connection.refuse(&UNBLOCK_HOW),
     };
+    let Some(id) = number::parse(id) else { return connection.refuse(&NO_INTEGER) };
     let found = registry::find(&Filter { id: Some(id as u64), ..Filter::default() });
     let workers = connection.server.clients.clone();
     let is_unblocked = found

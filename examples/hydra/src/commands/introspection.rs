@@ -1,8 +1,9 @@
 //! INFO and CONFIG.
 
 use crate::commands::server::REDIS_VERSION;
+use crate::commands::subcommands::help;
 use crate::connection::{Connection, registry};
-use crate::protocol::refusal::{SYNTAX, arity};
+use crate::protocol::refusal::SYNTAX;
 use crate::store::{STATISTICS, Shard, glob};
 use std::fmt::Write;
 
@@ -116,9 +117,7 @@ pub fn config(connection: &mut Connection, arguments: &[&[u8]]) {
         }
         (b"resetstat", []) => connection.plan.reply().ok(),
         (b"set", [_, _, ..]) => connection.refuse(&SYNTAX),
-        (b"get" | b"set" | b"resetstat", _) => {
-            connection.refuse(&arity(&format!("config|{}", String::from_utf8_lossy(&subcommand))));
-        }
+        (b"help", _) => help(connection, "config"),
         _ => connection.refuse_subcommand("CONFIG", arguments[1]),
     }
 }

@@ -1,8 +1,9 @@
 //! Commands about all keys, and about what a key is.
 
+use crate::commands::subcommands::help;
 use crate::connection::Connection;
 use crate::protocol::number;
-use crate::protocol::refusal::{CURSOR, NO_INTEGER, Refusal, SYNTAX, arity};
+use crate::protocol::refusal::{CURSOR, NO_INTEGER, Refusal, SYNTAX};
 use crate::store::operation::Operation;
 use crate::store::value::Kind;
 
@@ -126,26 +127,25 @@ pub fn memory(connection: &mut Connection, arguments: &[&[u8]]) {
         // It counts all elements, so there are no samples.
         [subcommand, key, rest @ ..] if subcommand.eq_ignore_ascii_case(b"usage") => match rest {
             [] => connection.ask(Operation::MemoryUsage, key, &[key]),
-            [option, count] if option.eq_ignore_ascii_case(b"SAMPLES") && number::parse(count).is_some() => {
-                connection.ask(Operation::MemoryUsage, key, &[key]);
-            }
+            [option, count] if option.eq_ignore_ascii_case(b"SAMPLES") => match number::parse(count) {
+                None => connection.refuse(&NO_INTEGER),
+                Some(..0) => connection.refuse(&SYNTAX),
+                Some(_) => connection.ask(Operation::MemoryUsage, key, &[key]),
+            },
             _ => connection.refuse(&SYNTAX),
         },
-        _ => connection.refuse_subcommand("MEMORY", arguments[1]),
+        _ => help(connection, "memory"),
     }
 }
 
 pub fn object(connection: &mut Connection, arguments: &[&[u8]]) {
-    let subcommand = arguments[1].to_ascii_lowercase();
-    let operation = match subcommand.as_slice() {
+    let operation = match arguments[1].to_ascii_lowercase().as_slice() {
         b"encoding" => Operation::Encoding,
         b"freq" => Operation::Frequency,
         b"idletime" => Operation::IdleTime,
         b"refcount" => Operation::RefCount,
-        _ => return connection.refuse_subcommand("OBJECT", arguments[1]),
+        _ => return help(connection, "object"),
     };
-    match &arguments[2..] {
-        [key] => connection.ask(operation, key, &[key]),
-        _ => connection.refuse(&arity(&format!("object|{}", String::from_utf8_lossy(&subcommand)))),
-    }
+    let key = arguments[2];
+    connection.ask(operation, key, &[key]);
 }

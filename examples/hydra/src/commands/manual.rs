@@ -3,10 +3,11 @@
 use crate::commands::catalog::COMMANDS;
 use crate::commands::documentation::DOCUMENTATION;
 use crate::commands::names::command as find_command;
+use crate::commands::subcommands::help;
 use crate::commands::table::{Command, FREE, Keys, WRITE};
 use crate::connection::Connection;
 use crate::protocol::refusal::{
-    ARGUMENT_COUNT, INVALID_ARGUMENTS, NO_KEY_ARGUMENTS, NO_SUCH_COMMAND, Refusal, SYNTAX, arity,
+    ARGUMENT_COUNT, INVALID_ARGUMENTS, NO_KEY_ARGUMENTS, NO_SUCH_COMMAND, Refusal, SYNTAX,
 };
 use crate::protocol::reply::Replies;
 use crate::store::glob;
@@ -54,9 +55,7 @@ pub fn command(connection: &mut Connection, arguments: &[&[u8]]) {
             }
             Err(refusal) => connection.refuse(&refusal),
         },
-        (b"count" | b"getkeys", _) => {
-            connection.refuse(&arity(&format!("command|{}", String::from_utf8_lossy(&subcommand))));
-        }
+        (b"help", _) => help(connection, "command"),
         _ => connection.refuse_subcommand("COMMAND", arguments[1]),
     }
 }

@@ -21,6 +21,7 @@ mod server;
 mod several;
 mod sorted_sets;
 mod sorting;
+pub mod subcommands;
 mod subsequence;
 pub mod table;
 pub mod transactions;

@@ -3,8 +3,8 @@
 //! Each worker knows what its clients have subscribed to, and every message goes to all workers.
 
 use crate::clients::{Clients, Message, Topic};
+use crate::commands::subcommands::help;
 use crate::connection::Connection;
-use crate::protocol::refusal::arity;
 use std::collections::BTreeSet;
 
 pub fn publish(connection: &mut Connection, arguments: &[&[u8]]) {
@@ -97,9 +97,7 @@ pub fn pubsub(connection: &mut Connection, arguments: &[&[u8]]) {
                 connection.server.clients.map_all(Clients::patterns).into_iter().flatten().collect();
             connection.plan.reply().length(patterns.len());
         }
-        (b"channels" | b"numpat", _) => {
-            connection.refuse(&arity(&format!("pubsub|{}", String::from_utf8_lossy(&subcommand))));
-        }
+        (b"help", _) => help(connection, "pubsub"),
         _ => connection.refuse_subcommand("PUBSUB", arguments[1]),
     }
 }

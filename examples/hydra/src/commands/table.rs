@@ -57,6 +57,8 @@ pub const SHARES: u16 = 64;
 pub const SUBSCRIBED: u16 = 128;
 /// It may take memory, and its parts do not check whether there is any.
 pub const GROWS: u16 = 256;
+/// Its first argument is a subcommand.
+pub const CONTAINER: u16 = 512;
 
 const ONE: Keys = Keys::Range(1, 1, 1);
 pub const EACH: Keys = Keys::Range(1, -1, 1);
@@ -87,6 +89,13 @@ pub const fn own(name: &'static str, arity: i64, own: Own, flags: u16) -> Comman
     Command { name, arity, handler: Handler::Own(own), keys: NONE, flags }
 }
 
+/// Whether this many arguments are as many as an arity says.
+#[inline]
+pub fn accepts(arity: i64, count: usize) -> bool {
+    let count = count as i64;
+    if arity < 0 { count >= -arity } else { count == arity }
+}
+
 impl Command {
     #[inline]
     pub fn has(&self, flag: u16) -> bool {
@@ -95,8 +104,7 @@ impl Command {
 
     #[inline]
     pub fn accepts(&self, count: usize) -> bool {
-        let count = count as i64;
-        if self.arity < 0 { count >= -self.arity } else { count == self.arity }
+        accepts(self.arity, count)
     }
 
     /// Whether it may take memory, and so is refused when none is left.

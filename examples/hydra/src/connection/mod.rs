@@ -13,7 +13,8 @@ pub use stream::Stream;
 
 use crate::clients::Clients;
 use crate::commands::names::command;
-use crate::commands::table::{AT_ONCE, Command, FREE, GROWS, HOLDS, Handler, SHARES};
+use crate::commands::subcommands;
+use crate::commands::table::{AT_ONCE, CONTAINER, Command, FREE, GROWS, HOLDS, Handler, SHARES};
 use crate::commands::transactions::{self, Queue, Watched};
 use crate::protocol::parser::{Malformed, Parsed, Parser};
 use crate::protocol::refusal::{NO_AUTHENTICATION, OUT_OF_MEMORY, Refusal, arity};
@@ -168,6 +169,10 @@ impl Connection {
         };
         if !command.accepts(arguments.len()) {
             transactions::refuse(self, &arity(command.name));
+        } else if command.has(CONTAINER)
+            && let Err(refusal) = subcommands::check(command, arguments)
+        {
+            transactions::refuse(self, &refusal);
         } else if !self.is_authenticated && !command.has(FREE) {
             transactions::refuse(self, &NO_AUTHENTICATION);
         } else if self.queue.is_some() && !command.has(AT_ONCE) {
@@ -211,10 +216,12 @@ impl Connection {
         self.plan.reply().error(&refusal.0);
     }
 
+    /// As redis refuses arguments of a subcommand that are neither too few nor too many by its arity.
     #[cold]
     pub fn refuse_subcommand(&mut self, command: &str, subcommand: &[u8]) {
         let name = String::from_utf8_lossy(&subcommand[..subcommand.len().min(128)]);
-        self.refuse(&Refusal::from(format!("ERR unknown subcommand '{name}'. Try {command} HELP.")));
+        let why = "unknown subcommand or wrong number of arguments for";
+        self.refuse(&Refusal::from(format!("ERR {why} '{name}'. Try {command} HELP.")));
     }
 
     /// Has everything done that was asked before.

@@ -4,6 +4,7 @@
 mod bitfields;
 mod client;
 mod commands;
+mod containers;
 mod databases;
 mod elements;
 mod expiry;
