@@ -1,6 +1,7 @@
 //! One client: reads its requests, has them done, writes the replies.
 
 mod asking;
+mod guard;
 pub mod hold;
 pub mod mail;
 mod plan;
@@ -164,8 +165,7 @@ impl Connection {
             self.end_sharing();
         }
         let Some(command) = command else {
-            self.refuse_unknown(arguments);
-            return Ok(());
+            return self.refuse_unknown(arguments);
         };
         if !command.accepts(arguments.len()) {
             transactions::refuse(self, &arity(command.name));
@@ -239,7 +239,10 @@ impl Connection {
     }
 
     #[cold]
-    fn refuse_unknown(&mut self, arguments: &[&[u8]]) {
+    fn refuse_unknown(&mut self, arguments: &[&[u8]]) -> io::Result<()> {
+        if guard::is_suspicious(arguments[0]) {
+            return self.end_suspicious();
+        }
         let name = &arguments[0][..arguments[0].len().min(128)];
         let mut text = [b"ERR unknown command '", name, b"', with args beginning with: "].concat();
         let mut room = 128_usize;
@@ -253,6 +256,7 @@ impl Connection {
         }
         transactions::note_refusal(self);
         self.plan.reply().error(&text);
+        Ok(())
     }
 
     /// Has everything done that is under way, and writes the replies; those of many large values piece by piece.

@@ -111,3 +111,23 @@ fn what_is_no_request_gets_redis_s_words_and_ends_its_connection_only() {
         assert_eq!(other.say("PING"), "+PONG\r\n");
     }
 }
+
+#[test]
+fn a_request_of_http_ends_its_connection_without_a_reply() {
+    let mut server = Server::start(&[]);
+    for bytes in [
+        &b"POST / HTTP/1.1\r\nHost: a\r\n\r\nPING\r\n"[..],
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\nPING\r\n",
+        b"SET done 1\r\nMULTI\r\npost\r\n",
+        b"*1\r\n$5\r\nhOST:\r\n",
+    ] {
+        let mut client = server.client();
+        client.send(bytes);
+        assert_eq!(client.hear_to_the_end(), b"", "{}", bytes.escape_ascii());
+    }
+    assert_eq!(server.client().say("GET done"), "$1\r\n1\r\n", "what came before was done");
+    assert_eq!(server.client().say("SHUTDOWN NOSAVE"), "");
+    server.wait();
+    let errors = server.errors();
+    assert_eq!(errors.matches("Possible SECURITY ATTACK detected").count(), 1, "{errors}");
+}
