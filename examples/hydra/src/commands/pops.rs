@@ -2,10 +2,9 @@
 
 use crate::connection::Connection;
 use crate::connection::turns::Wait;
+use crate::protocol::extended::Extended;
 use crate::protocol::number;
-use crate::protocol::refusal::{
-    NO_COUNT, NO_KEYS, NO_TIMEOUT, Refusal, SYNTAX, TIMEOUT_NEGATIVE, TIMEOUT_RANGE,
-};
+use crate::protocol::refusal::{NO_COUNT, NO_KEYS, NO_TIMEOUT, Refusal, SYNTAX, TIMEOUT_NEGATIVE};
 use crate::store::operation::Operation;
 use crate::store::pops::From;
 use crate::store::value::Kind;
@@ -26,19 +25,15 @@ const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Seconds; no limit, given as 0, means for ever.
 pub fn timeout(text: &[u8]) -> Result<Option<Duration>, Refusal> {
-    let seconds = number::parse_float(text).ok_or(NO_TIMEOUT)?;
-    if seconds < 0.0 {
+    let seconds = Extended::parse(text).ok_or(NO_TIMEOUT)?.to_double();
+    // A longer time than redis can count in milliseconds is a negative one for it.
+    if seconds < 0.0 || seconds * 1000.0 >= i64::MAX as f64 {
         return Err(TIMEOUT_NEGATIVE);
-    }
-    // The longest time that redis can count in milliseconds.
-    if seconds * 1000.0 > i64::MAX as f64 {
-        return Err(TIMEOUT_RANGE);
     }
     if seconds == 0.0 || seconds > LONGEST {
         return Ok(None);
     }
-    let limit = Duration::try_from_secs_f64(seconds).map_err(|_| TIMEOUT_RANGE)?;
-    Ok(Some(limit.max(SHORTEST)))
+    Ok(Some(Duration::from_secs_f64(seconds).max(SHORTEST)))
 }
 
 impl<'a> Pop<'a> {

@@ -2,7 +2,7 @@
 
 use crate::commands::fetching::{counted, fetch_members, limit, store};
 use crate::connection::Connection;
-use crate::protocol::number;
+use crate::protocol::float;
 use crate::protocol::refusal::{NO_WEIGHT, Refusal, SYNTAX};
 use crate::store::value::sorted::Member;
 use crate::store::value::{Kind, write};
@@ -61,7 +61,7 @@ impl Options {
             let is = |name: &[u8]| option.eq_ignore_ascii_case(name);
             rest = if is(b"WEIGHTS") && has_scores {
                 let (weights, behind) = behind.split_at_checked(keys).ok_or(SYNTAX)?;
-                let weights = weights.iter().map(|weight| number::parse_float(weight).ok_or(NO_WEIGHT));
+                let weights = weights.iter().map(|weight| float::parse_float(weight).ok_or(NO_WEIGHT));
                 options.weights = weights.collect::<Result<_, _>>()?;
                 behind
             } else if is(b"AGGREGATE") && has_scores {
@@ -90,8 +90,21 @@ impl Options {
         let number_or_zero = |score: f64| if score.is_nan() { 0.0 } else { score };
         let aggregate = |one: f64, other: f64| match self.aggregate {
             Aggregate::Sum => number_or_zero(one + other),
-            Aggregate::Least => one.min(other),
-            Aggregate::Greatest => one.max(other),
+            // Of two zeros the first one, whatever their signs.
+            Aggregate::Least => {
+                if other < one {
+                    other
+                } else {
+                    one
+                }
+            }
+            Aggregate::Greatest => {
+                if other > one {
+                    other
+                } else {
+                    one
+                }
+            }
         };
         for (index, (members, weight)) in fetched.into_iter().zip(&self.weights).enumerate() {
             let members = members.into_iter().map(|(member, score)| (member, number_or_zero(score * weight)));
@@ -116,8 +129,7 @@ impl Options {
                 }
             }
         }
-        // There is no negative zero.
-        let mut combined: Vec<_> = scores.into_iter().map(|(name, score)| (name, score + 0.0)).collect();
+        let mut combined: Vec<_> = scores.into_iter().collect();
         combined
             .sort_unstable_by(|one, other| Member::new(one.1, &one.0).cmp(&Member::new(other.1, &other.0)));
         combined

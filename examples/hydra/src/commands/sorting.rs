@@ -4,8 +4,8 @@
 use crate::commands::fetching::{fetch, store};
 use crate::commands::moves::bulk;
 use crate::connection::Connection;
-use crate::protocol::number;
 use crate::protocol::refusal::{NO_INTEGER, NO_WEIGHTS, Refusal, SYNTAX, WRONG_TYPE};
+use crate::protocol::{float, number};
 use crate::store::operation::Operation;
 use crate::store::value::{Kind, read, write};
 use std::cmp::Ordering;
@@ -179,10 +179,8 @@ impl<'a> Sort<'a> {
     }
 }
 
-/// A number as C's `strtod` reads it, which takes an empty text for zero.
 fn weight_of(text: &[u8]) -> Result<f64, Refusal> {
-    let text = text.trim_ascii_start();
-    if text.is_empty() { Ok(0.0) } else { number::parse_float(text).ok_or(NO_WEIGHTS) }
+    float::parse_weight(text).ok_or(NO_WEIGHTS)
 }
 
 /// The elements of a key, in its order, and its type.

@@ -95,7 +95,6 @@ pub const NO_FREQUENCY: Refusal = constant(
 pub const NO_TIMEOUT: Refusal = constant("ERR timeout is not a float or out of range");
 pub const NO_WHOLE_TIMEOUT: Refusal = constant("ERR timeout is not an integer or out of range");
 pub const TIMEOUT_NEGATIVE: Refusal = constant("ERR timeout is negative");
-pub const TIMEOUT_RANGE: Refusal = constant("ERR timeout is out of range");
 pub const NO_SUCH_CLIENT: Refusal = constant("ERR No such client");
 pub const UNBLOCK_HOW: Refusal = constant("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
 pub const CLIENT_ID: Refusal = constant("ERR client-id should be greater than 0");

@@ -1,6 +1,6 @@
 //! Replies, in the words of RESP2 or RESP3.
 
-use crate::protocol::number;
+use crate::protocol::{float, number};
 
 /// Writes replies one after another.
 pub struct Replies<'a> {
@@ -76,7 +76,7 @@ impl<'a> Replies<'a> {
 
     /// A number that need not be an integer.
     pub fn double(&mut self, number: f64) {
-        let text = number::text_of_float(number);
+        let text = float::text_of_float(number);
         if self.is_resp3 {
             self.to.push(b',');
             self.to.extend_from_slice(text.as_bytes());

@@ -1,5 +1,6 @@
 //! Values that are numbers.
 
+use crate::protocol::extended::Extended;
 use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
@@ -33,15 +34,11 @@ impl Shard {
         let (key, by) = (arguments[0], arguments[1]);
         let slot = self.find(key);
         let (before, expiry) = match slot.map(|slot| self.database.table.at(slot)) {
-            Some(entry) => (number::parse_float(entry.string()?).ok_or(refusal::NO_FLOAT)?, entry.expiry()),
-            None => (0.0, None),
+            Some(entry) => (Extended::parse(entry.string()?).ok_or(refusal::NO_FLOAT)?, entry.expiry()),
+            None => (Extended::default(), None),
         };
-        let after = before + number::parse_float(by).ok_or(refusal::NO_FLOAT)?;
-        if !after.is_finite() {
-            return Err(refusal::NO_FINITE_SUM);
-        }
-        // Nobody gets to see a negative zero.
-        let text = (after + 0.0).to_string();
+        let by = Extended::parse(by).ok_or(refusal::NO_FLOAT)?;
+        let text = before.plus(&by).ok_or(refusal::NO_FINITE_SUM)?.text();
         self.put(slot, key, text.as_bytes(), expiry);
         to.bulk(text.as_bytes());
         Ok(())

@@ -1,5 +1,6 @@
 //! Values of hashes that are numbers.
 
+use crate::protocol::extended::Extended;
 use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
@@ -37,17 +38,13 @@ impl Shard {
         to: &mut Replies<'_>,
     ) -> Result<(), Refusal> {
         let &[key, field, by] = arguments else { return Err(refusal::SYNTAX) };
-        let by = number::parse_float(by).ok_or(refusal::NO_FLOAT)?;
+        let by = Extended::parse(by).ok_or(refusal::NO_FLOAT)?;
         if by.is_infinite() {
             return Err(refusal::NO_INFINITE);
         }
-        let read = |text: &[u8]| number::parse_float(text).ok_or(refusal::NO_HASH_FLOAT);
-        let after = self.field_or(key, field, read, 0.0)? + by;
-        if !after.is_finite() {
-            return Err(refusal::NO_FINITE_SUM);
-        }
-        // Nobody gets to see a negative zero.
-        let text = (after + 0.0).to_string();
+        let read = |text: &[u8]| Extended::parse(text).ok_or(refusal::NO_HASH_FLOAT);
+        let before = self.field_or(key, field, read, Extended::default())?;
+        let text = before.plus(&by).ok_or(refusal::NO_FINITE_SUM)?.text();
         self.update::<Hash, _>(key, |mut hash, encodings| {
             hash.set(field, text.as_bytes(), encodings);
         })?;

@@ -4,9 +4,9 @@
 //! from the last one on; when an element is removed, the last element takes its place, so an element that was not
 //! visited yet only moves to a place that will be.
 
-use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
+use crate::protocol::{float, number};
 use crate::store::value::hash::Hash;
 use crate::store::value::set::Set;
 use crate::store::value::sorted::SortedSet;
@@ -53,6 +53,15 @@ impl<'a> Scan<'a> {
     fn is_match(&self, name: &[u8]) -> bool {
         self.pattern == b"*" || glob::matches(self.pattern, name)
     }
+}
+
+/// Small sets of redis have integers as such, up to this size, and so they are written.
+fn text_of_score(score: f64, is_small: bool) -> String {
+    const LARGEST: f64 = (1_i64 << 62) as f64;
+    if is_small && score.fract() == 0.0 && score.abs() <= LARGEST {
+        return (score as i64).to_string();
+    }
+    float::text_of_float(score)
 }
 
 fn head(to: &mut Replies<'_>, cursor: usize, count: usize) {
@@ -108,7 +117,7 @@ impl Shard {
         for member in met {
             to.bulk(member.name);
             // As redis: a text in RESP3, too.
-            to.bulk(number::text_of_float(member.score).as_bytes());
+            to.bulk(text_of_score(member.score, set.is_small()).as_bytes());
         }
         Ok(())
     }

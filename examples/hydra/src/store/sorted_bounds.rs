@@ -1,6 +1,6 @@
 //! The bounds of a range of a sorted set: ranks, scores or names, all of which become ranks.
 
-use crate::protocol::number;
+use crate::protocol::float;
 use crate::protocol::refusal::{self, Refusal};
 use crate::store::lists::{integer, places};
 use crate::store::value::sorted::{Member, SortedSet};
@@ -36,8 +36,8 @@ pub enum NameBound<'a> {
 
 fn score(text: &[u8]) -> Result<Bound<f64>, Refusal> {
     let (text, is_excluded) = text.strip_prefix(b"(").map_or((text, false), |text| (text, true));
-    let at = number::parse_float(text).ok_or(refusal::NO_FLOAT_BOUND)?;
-    Ok(Bound { at: at + 0.0, is_excluded })
+    let at = float::parse_bound(text).ok_or(refusal::NO_FLOAT_BOUND)?;
+    Ok(Bound { at, is_excluded })
 }
 
 fn name(text: &[u8]) -> Result<NameBound<'_>, Refusal> {

@@ -1,8 +1,8 @@
 //! Sorted sets: members and their scores. Ranges of them are in `sorted_ranges`.
 
-use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
+use crate::protocol::{float, number};
 use crate::store::Shard;
 use crate::store::value::Encodings;
 use crate::store::value::sorted::{Member, SortedSet, SortedSetMut};
@@ -74,7 +74,8 @@ impl Options {
         if before.is_some() && self.if_absent || before.is_none() && self.if_present {
             return Ok(());
         }
-        let after = if self.increments { before.unwrap_or(0.0) + score } else { score };
+        // The first score may be a negative zero.
+        let after = before.filter(|_| self.increments).map_or(score, |before| before + score);
         if after.is_nan() {
             return Err(refusal::NO_SCORE);
         }
@@ -95,7 +96,7 @@ impl Shard {
         let (options, rest) = Options::parse(&arguments[1..])?;
         let scored = rest
             .chunks_exact(2)
-            .map(|pair| number::parse_float(pair[0]).map(|score| (score, pair[1])).ok_or(refusal::NO_FLOAT));
+            .map(|pair| float::parse_float(pair[0]).map(|score| (score, pair[1])).ok_or(refusal::NO_FLOAT));
         // All of them are read before any is stored.
         let scored = scored.collect::<Result<Vec<_>, _>>()?;
         let mut outcome = Outcome::default();

@@ -9,6 +9,7 @@ mod databases;
 mod elements;
 mod expiry;
 mod forms;
+mod fractions;
 mod limits;
 mod manual;
 mod program;

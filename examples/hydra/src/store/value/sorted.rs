@@ -8,7 +8,8 @@ use crate::store::value::{Elements, Encodings, Kind, Value};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// A member with its score; never NaN, and no negative zero.
+/// A member with its score, which is never NaN. As in redis, only large sets tell a negative zero from 0, when they are
+/// read; both are equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
     pub score: f64,
@@ -17,13 +18,16 @@ pub struct Member<'a> {
 
 impl<'a> Member<'a> {
     pub fn new(score: f64, name: &'a [u8]) -> Self {
-        Self { score: score + 0.0, name }
+        Self { score, name }
     }
 }
 
 impl Ord for Member<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then_with(|| self.name.cmp(other.name))
+        self.score
+            .partial_cmp(&other.score)
+            .unwrap_or(Ordering::Equal)
+            .then_with(|| self.name.cmp(other.name))
     }
 }
 
@@ -241,7 +245,7 @@ fn insert(packed: &mut PackedMut<'_>, new: Member<'_>) {
     let view = packed.view();
     let before = view.pairs().take_while(|pair| member(*pair) < new);
     let at = before.map(|(name, score)| Packed::size_of(&[name, score])).sum();
-    packed.insert_at(at, &[new.name, Score(new.score.to_be_bytes()).text()]);
+    packed.insert_at(at, &[new.name, Score((new.score + 0.0).to_be_bytes()).text()]);
 }
 
 #[cfg(test)]
