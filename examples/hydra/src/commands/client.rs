@@ -3,7 +3,7 @@
 use crate::clients::{Clients, Unblocked};
 use crate::commands::subcommands::help;
 use crate::connection::Connection;
-use crate::connection::registry::{self, Filter};
+use crate::connection::registry::{self, Filter, Kind};
 use crate::protocol::number;
 use crate::protocol::refusal::{
     CLIENT_ID, NAME, NO_CLIENT_ID, NO_INTEGER, NO_SUCH_CLIENT, Refusal, SYNTAX, UNBLOCK_HOW,
@@ -34,7 +34,7 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             connection.plan.reply().verbatim(&line);
         }
         (b"list", filters) => match listed(filters) {
-            Ok(ids) => connection.plan.reply().verbatim(&registry::list(ids.as_deref())),
+            Ok((ids, kind)) => connection.plan.reply().verbatim(&registry::list(ids.as_deref(), kind)),
             Err(refusal) => connection.refuse(&refusal),
         },
         (b"unblock", [id, rest @ ..]) if rest.len() < 2 => unblock(connection, id, rest),
@@ -50,19 +50,19 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
     }
 }
 
-/// The numbers of those that CLIENT LIST is to show, if not all.
-fn listed(filters: &[&[u8]]) -> Result<Option<Vec<u64>>, Refusal> {
+fn kind(name: &[u8]) -> Result<Kind, Refusal> {
+    Kind::named(name)
+        .ok_or_else(|| format!("ERR Unknown client type '{}'", String::from_utf8_lossy(name)).into())
+}
+
+/// The numbers, or the type, of those that CLIENT LIST is to show, if not all.
+fn listed(filters: &[&[u8]]) -> Result<(Option<Vec<i64>>, Option<Kind>), Refusal> {
     match filters {
-        [] => Ok(None),
-        [option, of] if option.eq_ignore_ascii_case(b"TYPE") => match of.to_ascii_lowercase().as_slice() {
-            // All clients are of one type.
-            b"normal" => Ok(None),
-            b"master" | b"replica" | b"slave" | b"pubsub" => Ok(Some(Vec::new())),
-            _ => Err(format!("ERR Unknown client type '{}'", String::from_utf8_lossy(of)).into()),
-        },
+        [] => Ok((None, None)),
+        [option, of] if option.eq_ignore_ascii_case(b"TYPE") => Ok((None, Some(kind(of)?))),
         [option, ids @ ..] if option.eq_ignore_ascii_case(b"ID") && !ids.is_empty() => {
-            let id = |id: &&[u8]| number::parse(id).filter(|id| *id > 0).map(|id| id as u64);
-            Ok(Some(ids.iter().map(id).collect::<Option<_>>().ok_or(NO_CLIENT_ID)?))
+            let ids = ids.iter().map(|id| number::parse(id)).collect::<Option<_>>();
+            Ok((Some(ids.ok_or(NO_CLIENT_ID)?), None))
         }
         _ => Err(SYNTAX),
     }
@@ -128,9 +128,11 @@ fn filter(arguments: &[&[u8]]) -> Result<(Filter, bool), Refusal> {
             (b"addr", _) => filter.peer = Some(text),
             (b"skipme", b"yes") => skips_itself = true,
             (b"skipme", b"no") => skips_itself = false,
-            // There is one user, and all clients are of one type.
-            (b"user", b"default") | (b"type", b"normal") => {}
-            (b"type", b"master" | b"replica" | b"slave" | b"pubsub") => filter.id = Some(0),
+            (b"laddr", _) => filter.local = Some(text),
+            (b"type", _) => filter.kind = Some(kind(value)?),
+            // There is one user.
+            (b"user", b"default") => {}
+            (b"user", _) => return Err(format!("ERR No such user '{text}'").into()),
             _ => return Err(SYNTAX),
         }
     }

@@ -12,6 +12,12 @@ pub fn publish(connection: &mut Connection, arguments: &[&[u8]]) {
     connection.finish_pending();
     let message = Message { channel: arguments[1].to_vec(), text: arguments[2].to_vec() };
     let counts = connection.server.clients.map_all_with(Clients::deliver, message);
+    // A client in RESP3 may have subscribed to this channel: as in redis, the message comes before the reply. In the
+    // reply to EXEC there is no place for it.
+    if connection.mail.is_subscribed() && !connection.is_executing {
+        let messages = connection.clients_here(Clients::take_messages);
+        connection.plan.reply().raw(&messages);
+    }
     connection.plan.reply().integer(counts.iter().sum::<u64>() as i64);
 }
 
@@ -49,7 +55,7 @@ fn unsubscribe(connection: &mut Connection, names: &[&[u8]], topic: Topic) {
     let all = connection.clients_here(|clients, client| clients.subscriptions(client, topic));
     let names = if names.is_empty() { all.iter().map(|name| &**name).collect() } else { names.to_vec() };
     if names.is_empty() {
-        let count = connection.mail.subscriptions;
+        let count = connection.mail.subscriptions();
         tell(connection, kind, None, count);
     }
     for name in names {
@@ -60,7 +66,7 @@ fn unsubscribe(connection: &mut Connection, names: &[&[u8]], topic: Topic) {
 
 /// Reports how many subscriptions there are now.
 fn tell(connection: &mut Connection, kind: &[u8], name: Option<&[u8]>, count: usize) {
-    connection.mail.subscriptions = count;
+    connection.set_subscriptions(count);
     let mut reply = connection.plan.reply();
     reply.push(3);
     reply.bulk(kind);

@@ -45,7 +45,7 @@ pub fn reset(connection: &mut Connection, _: &[&[u8]]) {
     connection.is_authenticated = connection.server.settings.read().password.is_empty();
     connection.registered.set_name(String::new());
     connection.clients_here(Clients::unsubscribe_all);
-    connection.mail.subscriptions = 0;
+    connection.set_subscriptions(0);
     connection.select(0);
     speak(connection, false);
     connection.plan.reply().simple("RESET");

@@ -171,20 +171,29 @@ fn of(command: &str) -> &'static [Subcommand] {
     }
 }
 
+fn find(command: &Command, name: &[u8]) -> Option<&'static Subcommand> {
+    of(command.name).iter().find(|other| name.eq_ignore_ascii_case(other.name.as_bytes()))
+}
+
 /// Checks the subcommand of a request, and how many arguments it has.
 ///
 /// # Errors
 /// If there is no such subcommand, or its arguments are too few or too many.
 pub fn check(command: &Command, arguments: &[&[u8]]) -> Result<(), Refusal> {
     let Some(name) = arguments.get(1) else { return Ok(()) };
-    let found = of(command.name).iter().find(|other| name.eq_ignore_ascii_case(other.name.as_bytes()));
-    let Some(found) = found else {
+    let Some(found) = find(command, name) else {
         let (name, command) = (String::from_utf8_lossy(&name[..name.len().min(128)]), command.name);
         let why = format!("ERR unknown subcommand '{name}'. Try {} HELP.", command.to_uppercase());
         return Err(why.into());
     };
     let is_accepted = accepts(found.arity, arguments.len());
     if is_accepted { Ok(()) } else { Err(arity(&format!("{}|{}", command.name, found.name))) }
+}
+
+/// The name of a command, with its subcommand if it has some.
+pub fn full_name(command: &Command, arguments: &[&[u8]]) -> String {
+    let found = arguments.get(1).and_then(|name| find(command, name));
+    found.map_or_else(|| command.name.to_owned(), |found| format!("{}|{}", command.name, found.name))
 }
 
 /// The HELP of a command.

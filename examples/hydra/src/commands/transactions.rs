@@ -131,9 +131,11 @@ pub fn exec(connection: &mut Connection, _: &[&[u8]]) {
     forget_watched(connection);
     if is_unchanged {
         connection.plan.reply().array(commands.len());
+        connection.is_executing = true;
         for (command, arguments) in commands {
             connection.execute(command, &arguments);
         }
+        connection.is_executing = false;
     } else {
         connection.plan.reply().null_array();
     }

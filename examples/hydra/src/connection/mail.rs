@@ -1,6 +1,7 @@
 //! What reaches a client without a request: messages of the channels to which it has subscribed.
 
 use crate::clients::Clients;
+use crate::commands::subcommands;
 use crate::commands::table::{Command, SUBSCRIBED};
 use crate::connection::Connection;
 use crate::protocol::refusal::Refusal;
@@ -12,13 +13,17 @@ pub struct Mail {
     /// What wakes the client's fiber, once it has waited or subscribed.
     woken: Option<Notify>,
     /// To how many channels and patterns it has subscribed.
-    pub subscriptions: usize,
+    pub(super) subscriptions: usize,
 }
 
 impl Mail {
     #[inline]
     pub fn is_subscribed(&self) -> bool {
         self.subscriptions > 0
+    }
+
+    pub fn subscriptions(&self) -> usize {
+        self.subscriptions
     }
 }
 
@@ -27,6 +32,14 @@ impl Connection {
     pub fn clients_here<U>(&self, use_clients: impl FnOnce(&mut Clients, u64) -> U) -> U {
         let client = self.registered.id;
         self.server.clients.shards()[self.worker].apply_here(|clients| use_clients(clients, client))
+    }
+
+    /// Notes how many subscriptions this client has now.
+    pub fn set_subscriptions(&mut self, count: usize) {
+        if (count > 0) != self.mail.is_subscribed() {
+            self.registered.set_subscribed(count > 0);
+        }
+        self.mail.subscriptions = count;
     }
 
     /// From now on, what wakes this client's fiber.
@@ -63,8 +76,9 @@ impl Connection {
     }
 
     #[cold]
-    pub(super) fn refuse_subscriber(&mut self, command: &Command) {
+    pub(super) fn refuse_subscriber(&mut self, command: &Command, arguments: &[&[u8]]) {
         let why = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context";
-        self.refuse(&Refusal::from(format!("ERR Can't execute '{}': {why}", command.name)));
+        let name = subcommands::full_name(command, arguments);
+        self.refuse(&Refusal::from(format!("ERR Can't execute '{name}': {why}")));
     }
 }

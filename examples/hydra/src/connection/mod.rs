@@ -54,6 +54,8 @@ pub struct Connection {
     pub queue: Option<Queue>,
     pub watched: Vec<Watched>,
     pub mail: Mail,
+    /// EXEC does its commands.
+    pub is_executing: bool,
     /// It ends once the replies are written.
     pub is_ending: bool,
 }
@@ -63,11 +65,11 @@ impl Connection {
     pub fn serve(stream: Stream, server: Server) {
         let settings = server.settings.read();
         let is_authenticated = settings.password.is_empty();
-        let peer = stream.peer();
+        let addresses = [stream.peer(), stream.local()];
         let shards = server.shards();
         let worker = Trustee::here();
         let here = shards.iter().position(|shard| shard.trustee() == worker).unwrap_or(usize::MAX);
-        let registered = Registered::new(peer, worker.index(), settings.most_clients);
+        let registered = Registered::new(addresses, worker.index(), settings.most_clients);
         drop(settings);
         let Some(registered) = registered else {
             // It may be gone already.
@@ -90,6 +92,7 @@ impl Connection {
             queue: None,
             watched: Vec::new(),
             mail: Mail::default(),
+            is_executing: false,
             is_ending: false,
         };
         connection.clients_here(|clients, client| clients.join(client, &connection.stream));
@@ -178,7 +181,7 @@ impl Connection {
         } else if self.queue.is_some() && !command.has(AT_ONCE) {
             transactions::queue(self, command, arguments);
         } else if self.mail.is_subscribed() && !self.may_subscriber(command) {
-            self.refuse_subscriber(command);
+            self.refuse_subscriber(command, arguments);
         } else {
             // With a single key it takes no shard.
             if command.has(HOLDS) && (shares || !command.has(SHARES)) && self.shared.is_none() {

@@ -13,12 +13,15 @@ static CLIENTS: Mutex<BTreeMap<u64, Client>> = Mutex::new(BTreeMap::new());
 
 struct Client {
     peer: String,
+    /// Where it has connected.
+    local: String,
     /// The index of its worker.
     worker: usize,
     name: String,
     since: Instant,
     database: u16,
     is_resp3: bool,
+    is_subscribed: bool,
 }
 
 /// A client that counts, until this is dropped.
@@ -63,6 +66,29 @@ fn with<U>(use_clients: impl FnOnce(&mut BTreeMap<u64, Client>) -> U) -> U {
 pub struct Filter {
     pub id: Option<u64>,
     pub peer: Option<String>,
+    pub local: Option<String>,
+    pub kind: Option<Kind>,
+}
+
+/// Redis's types of clients.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Kind {
+    Normal,
+    /// It has subscribed to something.
+    Subscriber,
+    /// There are none.
+    Replica,
+}
+
+impl Kind {
+    pub fn named(name: &[u8]) -> Option<Self> {
+        match name.to_ascii_lowercase().as_slice() {
+            b"normal" => Some(Self::Normal),
+            b"pubsub" => Some(Self::Subscriber),
+            b"master" | b"replica" | b"slave" => Some(Self::Replica),
+            _ => None,
+        }
+    }
 }
 
 /// The workers and numbers of the clients that a filter finds.
@@ -70,6 +96,8 @@ pub fn find(filter: &Filter) -> Vec<(usize, u64)> {
     let is_wanted = |id: u64, client: &Client| {
         filter.id.is_none_or(|wanted| wanted == id)
             && filter.peer.as_ref().is_none_or(|peer| *peer == client.peer)
+            && filter.local.as_ref().is_none_or(|local| *local == client.local)
+            && filter.kind.is_none_or(|kind| kind == client.kind())
     };
     with(|clients| {
         let found = clients.iter().filter(|(id, client)| is_wanted(**id, client));
@@ -77,16 +105,22 @@ pub fn find(filter: &Filter) -> Vec<(usize, u64)> {
     })
 }
 
-/// A line for each client, or for those of these numbers.
-pub fn list(ids: Option<&[u64]>) -> String {
-    let is_wanted = |id: &u64| ids.is_none_or(|ids| ids.contains(id));
+/// A line for each client, or for those of these numbers or this type.
+pub fn list(ids: Option<&[i64]>, kind: Option<Kind>) -> String {
+    let is_wanted = |id: u64, client: &Client| {
+        ids.is_none_or(|ids| ids.contains(&(id as i64))) && kind.is_none_or(|kind| kind == client.kind())
+    };
     with(|clients| {
-        let wanted = clients.iter().filter(|(id, _)| is_wanted(id));
+        let wanted = clients.iter().filter(|(id, client)| is_wanted(**id, client));
         wanted.map(|(id, client)| client.line(*id)).collect()
     })
 }
 
 impl Client {
+    fn kind(&self) -> Kind {
+        if self.is_subscribed { Kind::Subscriber } else { Kind::Normal }
+    }
+
     fn line(&self, id: u64) -> String {
         let Self { peer, name, since, database, is_resp3, .. } = self;
         let (age, resp) = (since.elapsed().as_secs(), if *is_resp3 { 3 } else { 2 });
@@ -96,14 +130,15 @@ impl Client {
 
 impl Registered {
     /// Unless there are as many as there may be.
-    pub fn new(peer: String, worker: usize, most: usize) -> Option<Self> {
+    pub fn new([peer, local]: [String; 2], worker: usize, most: usize) -> Option<Self> {
         // Relaxed: it is a count, and nothing else depends on it.
         let is_counted = COUNT
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| (count < most).then_some(count + 1));
         is_counted.ok()?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, since) = (String::new(), Instant::now());
-        let client = Client { peer, worker, name, since, database: 0, is_resp3: false };
+        let (database, is_resp3, is_subscribed) = (0, false, false);
+        let client = Client { peer, local, worker, name, since, database, is_resp3, is_subscribed };
         with(|clients| clients.insert(id, client));
         Some(Self { id })
     }
@@ -122,6 +157,10 @@ impl Registered {
 
     pub fn set_resp3(&self, is_resp3: bool) {
         self.change(|client| client.is_resp3 = is_resp3);
+    }
+
+    pub fn set_subscribed(&self, is_subscribed: bool) {
+        self.change(|client| client.is_subscribed = is_subscribed);
     }
 
     pub fn set_database(&self, database: u16) {

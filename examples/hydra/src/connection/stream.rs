@@ -52,4 +52,14 @@ impl Stream {
             Self::Unix(_) => "unix".to_owned(),
         }
     }
+
+    /// The address at which the client has connected.
+    pub fn local(&self) -> String {
+        match self {
+            Self::Tcp(stream) => {
+                stream.local_addr().map_or_else(|_| String::new(), |local| local.to_string())
+            }
+            Self::Unix(_) => "unix".to_owned(),
+        }
+    }
 }

@@ -38,6 +38,7 @@ fn who_has_subscribed_may_do_little_in_resp2_and_all_in_resp3() {
     let mut client = server.client();
     client.say("SUBSCRIBE a");
     assert!(client.say("GET a").starts_with("-ERR Can't execute 'get': only (P|S)SUBSCRIBE"));
+    assert!(client.say("PUBSUB NUMPAT").starts_with("-ERR Can't execute 'pubsub|numpat': only"));
     assert_eq!(client.say("PING"), "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
     assert_eq!(client.say("UNSUBSCRIBE"), "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n");
     assert_eq!(client.say("GET a"), "$-1\r\n");
@@ -46,6 +47,14 @@ fn who_has_subscribed_may_do_little_in_resp2_and_all_in_resp3() {
     assert_eq!(client.hear(), b">3\r\n");
     (0..3).for_each(|_| drop(client.hear()));
     assert_eq!(client.say("GET a"), "_\r\n");
+    // The client's own message comes before the reply.
+    client.send(&request(&[b"PUBLISH", b"a", b"x"]));
+    let heard: Vec<_> = (0..5).map(|_| client.hear()).collect();
+    assert_eq!(heard.concat(), b">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n:1\r\n");
+    client.say("MULTI");
+    client.say("PUBLISH a y");
+    assert_eq!(client.say("EXEC"), "*1\r\n:1\r\n", "a message is not within a reply");
+    (0..4).for_each(|_| drop(client.hear()));
     assert_eq!(client.say("RESET"), "+RESET\r\n");
     assert_eq!(server.client().say("PUBLISH a x"), ":0\r\n");
 }
@@ -93,4 +102,31 @@ fn a_client_may_end_others_by_number_and_by_address() {
     assert_eq!(client.say(&format!("CLIENT KILL {address}")), "-ERR No such client\r\n");
     assert_eq!(client.say("CLIENT KILL SKIPME no TYPE normal"), ":1\r\n");
     assert_eq!(client.hear_to_the_end(), b"");
+}
+
+#[test]
+fn clients_that_have_subscribed_are_of_a_type_of_their_own() {
+    let server = Server::start(&[]);
+    let (mut client, mut subscriber) = (server.client(), server.client());
+    let lines = |text: String| text.lines().filter(|line| line.starts_with("id=")).count();
+    for (word, end) in [("SUBSCRIBE", "UNSUBSCRIBE"), ("PSUBSCRIBE", "RESET")] {
+        subscriber.say(&format!("{word} a"));
+        assert_eq!(lines(client.say("CLIENT LIST TYPE pubsub")), 1);
+        assert_eq!(lines(client.say("CLIENT LIST TYPE normal")), 1);
+        subscriber.say(end);
+        assert_eq!(lines(client.say("CLIENT LIST TYPE normal")), 2);
+    }
+    for (filter, reply) in [
+        ("TYPE foo", "-ERR Unknown client type 'foo'"),
+        ("USER foo", "-ERR No such user 'foo'"),
+        ("USER default LADDR 1.1.1.1:1", ":0"),
+        ("TYPE pubsub", ":0"),
+        ("TYPE replica", ":0"),
+    ] {
+        assert_eq!(client.say(&format!("CLIENT KILL {filter}")), format!("{reply}\r\n"), "{filter}");
+    }
+    subscriber.say("SUBSCRIBE a");
+    assert_eq!(client.say(&format!("CLIENT KILL TYPE pubsub LADDR {}", server.address)), ":1\r\n");
+    assert_eq!(subscriber.hear_to_the_end(), b"");
+    assert_eq!(client.say("CLIENT LIST ID 0 -1"), "$0\r\n\r\n");
 }
