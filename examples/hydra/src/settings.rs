@@ -1,5 +1,6 @@
 //! The settings of CONFIG GET and CONFIG SET.
 
+use crate::protocol::number;
 use crate::protocol::refusal::Refusal;
 use crate::store::eviction::{Eviction, Policy, SAMPLES};
 use crate::store::ranges::LONGEST_VALUE;
@@ -41,6 +42,39 @@ pub fn size(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(unit)
 }
 
+const POLICIES: &str = "argument(s) must be one of the following: volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction";
+
+/// An integer in these bounds.
+fn integer(text: &str, least: i64, most: i64) -> Result<i64, String> {
+    let number = number::parse(text.as_bytes()).ok_or("argument couldn't be parsed into an integer")?;
+    let is_in_bounds = (least..=most).contains(&number);
+    is_in_bounds
+        .then_some(number)
+        .ok_or_else(|| format!("argument must be between {least} and {most} inclusive"))
+}
+
+fn count(text: &str, least: i64, most: i64) -> Result<usize, String> {
+    integer(text, least, most).map(|number| number as usize)
+}
+
+fn memory(text: &str) -> Result<usize, String> {
+    size(text).ok_or_else(|| "argument must be a memory value".to_owned())
+}
+
+fn put<U>(setting: &mut U, value: Result<U, String>) -> Result<(), String> {
+    *setting = value?;
+    Ok(())
+}
+
+/// For a setting with one value: why it has no other.
+fn only(value: &str, possible: &str, why: &str) -> Result<(), String> {
+    if value.eq_ignore_ascii_case(possible) {
+        Ok(())
+    } else {
+        Err(format!("{why}, so it stays '{possible}'"))
+    }
+}
+
 impl Settings {
     /// By the names that redis uses for them.
     pub fn all(&self) -> Vec<(&'static str, String)> {
@@ -57,6 +91,7 @@ impl Settings {
             ("maxmemory", self.maxmemory.to_string()),
             ("maxmemory-policy", self.policy.name().to_owned()),
             ("maxmemory-samples", self.samples.to_string()),
+            ("notify-keyspace-events", String::new()),
             ("port", self.port.to_string()),
             ("proto-max-bulk-len", LONGEST_VALUE.to_string()),
             ("requirepass", self.password.clone()),
@@ -64,6 +99,8 @@ impl Settings {
             ("set-max-intset-entries", encodings.set_numbers.to_string()),
             ("set-max-listpack-entries", encodings.set_entries.to_string()),
             ("set-max-listpack-value", encodings.set_value.to_string()),
+            ("tcp-keepalive", "0".to_owned()),
+            ("timeout", "0".to_owned()),
             ("unixsocket", self.unix_socket.clone()),
             ("zset-max-listpack-entries", encodings.sorted_entries.to_string()),
             ("zset-max-listpack-value", encodings.sorted_value.to_string()),
@@ -83,77 +120,51 @@ impl Settings {
     ///
     /// # Errors
     /// If no setting of this name can be changed, or the value is not valid for it.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Refusal> {
-        let failed = |why: &str| {
+    pub fn set(&mut self, given: &str, value: &str) -> Result<(), Refusal> {
+        let name = given.to_ascii_lowercase();
+        let fail = |why: String| {
             let text = format!("ERR CONFIG SET failed (possibly related to argument '{name}') - {why}");
             Err(Refusal::from(text))
         };
-        let name_of_redis = name.to_ascii_lowercase();
-        // Their names before redis 7.
-        let name_of_redis = name_of_redis.replace("ziplist", "listpack");
-        if name_of_redis == "list-max-listpack-size" {
-            return match value.parse() {
-                Ok(size) if size != 0 => {
-                    self.encodings.list_chunk = size;
-                    Ok(())
-                }
-                _ => failed("argument couldn't be parsed into an integer"),
-            };
-        }
         let encodings = &mut self.encodings;
-        let encoding = match name_of_redis.as_str() {
-            "hash-max-listpack-entries" => Some(&mut encodings.hash_entries),
-            "hash-max-listpack-value" => Some(&mut encodings.hash_value),
-            "set-max-intset-entries" => Some(&mut encodings.set_numbers),
-            "set-max-listpack-entries" => Some(&mut encodings.set_entries),
-            "set-max-listpack-value" => Some(&mut encodings.set_value),
-            "zset-max-listpack-entries" => Some(&mut encodings.sorted_entries),
-            "zset-max-listpack-value" => Some(&mut encodings.sorted_value),
-            _ => None,
-        };
-        if let Some(encoding) = encoding {
-            return match value.parse() {
-                Ok(count) => {
-                    *encoding = count;
-                    Ok(())
-                }
-                Err(_) => failed("argument couldn't be parsed into an integer"),
-            };
-        }
-        match name_of_redis.as_str() {
+        // Names with "ziplist" are those before redis 7.
+        let outcome = match name.replace("ziplist", "listpack").as_str() {
             // Snapshots are made only when a client asks for one.
-            "save" if value.is_empty() => {}
-            "requirepass" => self.password = value.to_owned(),
-            "maxclients" => match value.parse() {
-                Ok(count) if count > 0 => self.most_clients = count,
-                _ => return failed("argument couldn't be parsed into an integer"),
-            },
-            "maxmemory" => match size(value) {
-                Some(size) => self.maxmemory = size,
-                None => return failed("argument must be a memory value"),
-            },
-            "maxmemory-policy" => match Policy::named(value) {
-                Some(policy) => self.policy = policy,
-                None => {
-                    return failed(
-                        "argument(s) must be one of the following: volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction",
-                    );
-                }
-            },
-            "maxmemory-samples" => match value.parse() {
-                Ok(count) if count > 0 => self.samples = count,
-                _ => return failed("argument couldn't be parsed into an integer"),
-            },
-            other if self.all().iter().any(|(name, _)| *name == other) => {
-                return failed("can't set immutable config");
+            "save" if value.is_empty() => Ok(()),
+            "appendonly" => only(value, "no", "there is no append-only file"),
+            "notify-keyspace-events" => only(value, "", "there are no events of keys"),
+            "tcp-keepalive" => only(value, "0", "connections are not probed"),
+            "timeout" => only(value, "0", "connections of idle clients are not closed"),
+            "requirepass" => put(&mut self.password, Ok(value.to_owned())),
+            "maxclients" => put(&mut self.most_clients, count(value, 1, u32::MAX.into())),
+            "maxmemory" => put(&mut self.maxmemory, memory(value)),
+            "maxmemory-policy" => {
+                put(&mut self.policy, Policy::named(value).ok_or_else(|| POLICIES.to_owned()))
+            }
+            "maxmemory-samples" => put(&mut self.samples, count(value, 1, i32::MAX.into())),
+            "hash-max-listpack-entries" => put(&mut encodings.hash_entries, count(value, 0, i64::MAX)),
+            "hash-max-listpack-value" => put(&mut encodings.hash_value, memory(value)),
+            "list-max-listpack-size" if value == "0" => {
+                Err("a piece of a list has an element at least".to_owned())
+            }
+            "list-max-listpack-size" => {
+                put(&mut encodings.list_chunk, integer(value, i32::MIN.into(), i32::MAX.into()))
+            }
+            "set-max-intset-entries" => put(&mut encodings.set_numbers, count(value, 0, i64::MAX)),
+            "set-max-listpack-entries" => put(&mut encodings.set_entries, count(value, 0, i64::MAX)),
+            "set-max-listpack-value" => put(&mut encodings.set_value, memory(value)),
+            "zset-max-listpack-entries" => put(&mut encodings.sorted_entries, count(value, 0, i64::MAX)),
+            "zset-max-listpack-value" => put(&mut encodings.sorted_value, memory(value)),
+            _ if self.all().iter().any(|(other, _)| *other == name) => {
+                Err("can't set immutable config".to_owned())
             }
             _ => {
                 return Err(Refusal::from(format!(
-                    "ERR Unknown option or number of arguments for CONFIG SET - '{name}'"
+                    "ERR Unknown option or number of arguments for CONFIG SET - '{given}'"
                 )));
             }
-        }
-        Ok(())
+        };
+        outcome.or_else(fail)
     }
 
     /// How much memory each of this many shards may take.

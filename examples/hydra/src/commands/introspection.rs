@@ -83,19 +83,32 @@ fn keyspace(connection: &Connection) -> String {
         .collect()
 }
 
+/// The name under which CONFIG GET shows a setting, if one of these patterns matches: as the client has written it, if
+/// that is no pattern.
+fn shown_name<'a>(patterns: &[&'a [u8]], name: &'a str) -> Option<&'a [u8]> {
+    let is_pattern = |text: &[u8]| text.iter().any(|byte| b"*?[".contains(byte));
+    let matches = |pattern: &&&[u8]| {
+        if is_pattern(pattern) {
+            glob::matches(&pattern.to_ascii_lowercase(), name.as_bytes())
+        } else {
+            pattern.eq_ignore_ascii_case(name.as_bytes())
+        }
+    };
+    let pattern = patterns.iter().find(matches)?;
+    Some(if is_pattern(pattern) { name.as_bytes() } else { pattern })
+}
+
 pub fn config(connection: &mut Connection, arguments: &[&[u8]]) {
     let subcommand = arguments[1].to_ascii_lowercase();
     match (subcommand.as_slice(), &arguments[2..]) {
         (b"get", patterns @ [_, ..]) => {
             let all = connection.server.settings.read().all();
-            let is_wanted = |name: &str| {
-                patterns.iter().any(|pattern| glob::matches(&pattern.to_ascii_lowercase(), name.as_bytes()))
-            };
-            let found: Vec<_> = all.into_iter().filter(|(name, _)| is_wanted(name)).collect();
+            let named = |(name, value)| Some((shown_name(patterns, name)?, value));
+            let found: Vec<_> = all.into_iter().filter_map(named).collect();
             let mut reply = connection.plan.reply();
             reply.map(found.len());
             for (name, value) in found {
-                reply.bulk(name.as_bytes());
+                reply.bulk(name);
                 reply.bulk(value.as_bytes());
             }
         }

@@ -3,9 +3,10 @@
 use crate::commands::catalog::COMMANDS;
 use crate::commands::documentation::DOCUMENTATION;
 use crate::commands::names::command as find_command;
-use crate::commands::subcommands::help;
-use crate::commands::table::{Command, FREE, Keys, WRITE};
+use crate::commands::subcommands::{check, help};
+use crate::commands::table::{CONTAINER, Command, FREE, Keys, WRITE};
 use crate::connection::Connection;
+use crate::protocol::number;
 use crate::protocol::refusal::{
     ARGUMENT_COUNT, INVALID_ARGUMENTS, NO_KEY_ARGUMENTS, NO_SUCH_COMMAND, Refusal, SYNTAX,
 };
@@ -43,7 +44,7 @@ pub fn command(connection: &mut Connection, arguments: &[&[u8]]) {
             for name in names {
                 match find_command(name) {
                     Some(command) => describe(command, &mut reply),
-                    None => reply.null_array(),
+                    None => reply.null(),
                 }
             }
         }
@@ -93,9 +94,15 @@ fn keys<'a>(request: &[&'a [u8]]) -> Result<Vec<&'a [u8]>, Refusal> {
     if !command.accepts(request.len()) {
         return Err(ARGUMENT_COUNT);
     }
+    if command.has(CONTAINER) && check(command, request).is_err() {
+        return Err(NO_SUCH_COMMAND);
+    }
+    if let Keys::Counted(at) = command.keys {
+        let count = number::parse(request[at]).and_then(|count| usize::try_from(count).ok());
+        count.filter(|count| (1..request.len() - at).contains(count)).ok_or(INVALID_ARGUMENTS)?;
+    }
     let keys = command.keys_of(request);
-    // At least one, if the request says how many there are.
-    if keys.is_empty() { Err(INVALID_ARGUMENTS) } else { Ok(keys) }
+    if keys.is_empty() { Err(NO_KEY_ARGUMENTS) } else { Ok(keys) }
 }
 
 /// Name, arity, flags, keys, and the fields that only access control would fill.

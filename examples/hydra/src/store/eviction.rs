@@ -113,10 +113,10 @@ impl Shard {
 
     /// Seconds since a key was used, as far as that was noted.
     pub fn idle_time_of(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
-        if self.eviction.policy.order == Some(Order::Frequency) {
+        let usage = self.find(key).map(|slot| self.database.table.at(slot).usage());
+        if usage.is_some() && self.eviction.policy.order == Some(Order::Frequency) {
             return Err(refusal::NO_IDLE_TIME);
         }
-        let usage = self.find(key).map(|slot| self.database.table.at(slot).usage());
         match usage {
             None => to.null(),
             Some(0) => to.integer(0),
@@ -127,10 +127,11 @@ impl Shard {
 
     /// The counter of uses of a key.
     pub fn frequency_of(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
-        if self.eviction.policy.order != Some(Order::Frequency) {
+        let usage = self.find(key).map(|slot| self.database.table.at(slot).usage());
+        if usage.is_some() && self.eviction.policy.order != Some(Order::Frequency) {
             return Err(refusal::NO_FREQUENCY);
         }
-        match self.find(key).map(|slot| self.database.table.at(slot).usage()) {
+        match usage {
             None => to.null(),
             Some(usage) => to.integer(i64::from(counter(usage))),
         }

@@ -17,6 +17,7 @@ mod publishing;
 mod redis;
 mod roles;
 mod servers;
+mod settings;
 mod several;
 mod snapshots;
 mod sorting;

@@ -49,7 +49,23 @@ fn the_keys_of_a_request_are_told_without_doing_it() {
         ("ping a", "The command has no key arguments"),
         ("get a b", "Invalid number of arguments specified for command"),
         ("zunion 0 a", "Invalid arguments specified for command"),
+        ("zunionstore d 9 a", "Invalid arguments specified for command"),
+        ("lmpop x a left", "Invalid arguments specified for command"),
+        ("object foo a", "Invalid command specified"),
+        ("object help", "The command has no key arguments"),
     ] {
         assert_eq!(client.say(&format!("COMMAND GETKEYS {request}")), format!("-ERR {why}\r\n"), "{request}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_null() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    assert_eq!(client.say("COMMAND INFO nosuch"), "*1\r\n$-1\r\n");
+    for policy in ["allkeys-lru", "allkeys-lfu"] {
+        client.say(&format!("CONFIG SET maxmemory-policy {policy}"));
+        assert_eq!(client.say("OBJECT FREQ nosuch"), "$-1\r\n");
+        assert_eq!(client.say("OBJECT IDLETIME nosuch"), "$-1\r\n");
     }
 }
