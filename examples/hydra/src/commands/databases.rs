@@ -2,10 +2,12 @@
 
 use crate::connection::Connection;
 use crate::protocol::number;
-use crate::protocol::refusal::{DATABASE, FIRST_DATABASE, NO_INTEGER, Refusal, SAME_OBJECT, SECOND_DATABASE};
+use crate::protocol::refusal::{
+    DATABASE, FIRST_DATABASE, NO_INTEGER, Refusal, SAME_OBJECT, SECOND_DATABASE, out_of_bounds,
+};
 use crate::store::operation::Operation;
 
-/// A number of a database, read as redis reads it.
+/// A number of a database for SWAPDB.
 fn parse(text: &[u8], otherwise: Refusal) -> Result<i32, Refusal> {
     number::parse(text).and_then(|number| i32::try_from(number).ok()).ok_or(otherwise)
 }
@@ -17,7 +19,9 @@ fn in_range(connection: &Connection, number: i32) -> Result<u16, Refusal> {
 
 /// The number of a database that exists.
 pub fn number(connection: &Connection, text: &[u8]) -> Result<u16, Refusal> {
-    in_range(connection, parse(text, NO_INTEGER)?)
+    let number = number::parse(text).ok_or(NO_INTEGER)?;
+    let number = i32::try_from(number).map_err(|_| out_of_bounds(i32::MIN.into(), i32::MAX.into()))?;
+    in_range(connection, number)
 }
 
 /// MOVE.

@@ -74,8 +74,7 @@ pub fn scan(connection: &mut Connection, arguments: &[&[u8]]) {
 }
 
 fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refusal> {
-    let cursor =
-        std::str::from_utf8(arguments[1]).ok().and_then(|cursor| cursor.parse::<u64>().ok()).ok_or(CURSOR)?;
+    let cursor = number::parse_cursor(arguments[1]).ok_or(CURSOR)?;
     let (mut count, mut pattern, mut kind, mut rest) =
         (DEFAULT_COUNT, &b"*"[..], Vec::new(), &arguments[2..]);
     while let [option, behind @ ..] = rest {

@@ -101,7 +101,7 @@ pub fn pop_of_sorted_sets(connection: &mut Connection, arguments: &[&[u8]]) {
 }
 
 fn wait_and_pop(connection: &mut Connection, arguments: &[&[u8]], sides: [(&str, From); 2]) {
-    let parsed = timeout(arguments[1]).and_then(|limit| Ok((limit, Pop::parse(&arguments[2..], sides)?)));
+    let parsed = Pop::parse(&arguments[2..], sides).and_then(|pop| Ok((timeout(arguments[1])?, pop)));
     match parsed {
         Err(refusal) => connection.refuse(&refusal),
         Ok((limit, pop)) => pop.wait(connection, limit),

@@ -149,7 +149,7 @@ impl Connection {
                     }
                 }
                 Err(Malformed(what)) => {
-                    self.plan.reply().error(format!("ERR Protocol error: {what}").as_bytes());
+                    self.plan.reply().error(&[&b"ERR Protocol error: "[..], &what].concat());
                     self.is_ending = true;
                 }
             }
@@ -246,14 +246,18 @@ impl Connection {
         if guard::is_suspicious(arguments[0]) {
             return self.end_suspicious();
         }
-        let name = &arguments[0][..arguments[0].len().min(128)];
+        // As redis shows them: up to a zero byte.
+        let shown = |text: &'_ [u8], most| {
+            text.split(|byte| *byte == 0).next().map_or(0, |text| text.len().min(most))
+        };
+        let name = &arguments[0][..shown(arguments[0], 128)];
         let mut text = [b"ERR unknown command '", name, b"', with args beginning with: "].concat();
         let mut room = 128_usize;
         for argument in &arguments[1..] {
             if room == 0 {
                 break;
             }
-            let part = &argument[..argument.len().min(room)];
+            let part = &argument[..shown(argument, room)];
             text.extend_from_slice(&[b"'", part, b"' "].concat());
             room = room.saturating_sub(part.len() + 3);
         }

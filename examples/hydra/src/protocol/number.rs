@@ -22,6 +22,21 @@ pub fn parse(text: &[u8]) -> Option<i64> {
     if negative { 0_i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() }
 }
 
+/// A cursor of SCAN, as C's `strtoul` reads it: nothing stands for 0, and a negative number counts from the end.
+pub fn parse_cursor(text: &[u8]) -> Option<u64> {
+    let (is_negative, digits) = match text {
+        [] => return Some(0),
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if !digits.first()?.is_ascii_digit() {
+        return None;
+    }
+    let number: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some(if is_negative { number.wrapping_neg() } else { number })
+}
+
 /// Appends an integer to `to`.
 #[inline]
 pub fn write(to: &mut Vec<u8>, number: i64) {

@@ -27,7 +27,7 @@ pub enum Parsed {
 
 /// What the client is told before its connection is closed, after "Protocol error: ".
 #[derive(Debug, PartialEq)]
-pub struct Malformed(pub String);
+pub struct Malformed(pub Vec<u8>);
 
 /// Reads one request after another. Between calls the input may grow; the request that is under way stays at its
 /// beginning.
@@ -81,8 +81,9 @@ impl Parser {
                         return Ok(Parsed::Incomplete);
                     };
                     if rest[self.at] != b'$' {
-                        let got = char::from(rest[self.at]);
-                        return Err(Malformed(format!("expected '$', got '{got}'")));
+                        return Err(Malformed(
+                            [b"expected '$', got '", &rest[self.at..=self.at], b"'"].concat(),
+                        ));
                     }
                     let length =
                         number::parse(text).filter(|length| (0..=limits.longest_argument).contains(length));
@@ -146,7 +147,7 @@ impl Parser {
 }
 
 fn malformed(text: &str) -> Malformed {
-    Malformed(text.to_owned())
+    Malformed(text.into())
 }
 
 /// The text between the type at `at` and the end of the line, and where the next line begins.
@@ -273,7 +274,7 @@ mod tests {
         let whole = parse_in_pieces(input, [].into_iter());
         assert_eq!(whole.0.len(), 7);
         assert_eq!(whole.0[5], [b"set".to_vec(), b"aA".to_vec(), b"b".to_vec()]);
-        assert_eq!(whole.1, Some(Malformed("invalid bulk length".to_owned())));
+        assert_eq!(whole.1, Some(malformed("invalid bulk length")));
         for first in 0..input.len() {
             for second in first..input.len() {
                 assert_eq!(
@@ -330,7 +331,7 @@ mod tests {
             (b"1", "too big inline request"),
         ] {
             let (requests, malformed) = parse_in_pieces(&[start, &long].concat(), [].into_iter());
-            assert_eq!((requests.len(), malformed), (0, Some(Malformed(why.to_owned()))));
+            assert_eq!((requests.len(), malformed), (0, Some(super::malformed(why))));
         }
     }
 }

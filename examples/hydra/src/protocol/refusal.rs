@@ -121,6 +121,10 @@ pub fn arity(command: &str) -> Refusal {
     format!("ERR wrong number of arguments for '{command}' command").into()
 }
 
+pub fn out_of_bounds(least: i64, most: i64) -> Refusal {
+    format!("ERR value is out of range, value must between {least} and {most}").into()
+}
+
 pub fn expire_time(command: &str) -> Refusal {
     format!("ERR invalid expire time in '{command}' command").into()
 }

@@ -23,6 +23,12 @@ fn unit(text: Option<&&[u8]>) -> Result<bool, Refusal> {
     }
 }
 
+/// As in redis: if both bounds of BITCOUNT count from the end, they are compared before they are limited to the string,
+/// unlike those of BITPOS, and before their unit is read.
+fn is_reversed(first: i64, last: i64) -> bool {
+    first < 0 && last < 0 && first > last
+}
+
 impl<'a> Bits<'a> {
     fn new(string: &'a [u8], first: i64, last: i64, in_bits: bool) -> Self {
         let scale = if in_bits { 1 } else { 8 };
@@ -76,12 +82,13 @@ impl Shard {
         let (first, last, in_bits) = match &arguments[1..] {
             [] => (0, -1, false),
             [first, last] => (integer(first)?, integer(last)?, false),
-            [first, last, given] => (integer(first)?, integer(last)?, unit(Some(given))?),
+            [first, last, given] => {
+                let (first, last) = (integer(first)?, integer(last)?);
+                (first, last, if is_reversed(first, last) { false } else { unit(Some(given))? })
+            }
             _ => return Err(refusal::SYNTAX),
         };
-        // As in redis: if both count from the end, they are compared before they are limited to the string, unlike in
-        // BITPOS.
-        let is_empty = first < 0 && last < 0 && first > last;
+        let is_empty = is_reversed(first, last);
         to.length(if is_empty { 0 } else { Bits::new(string, first, last, in_bits).count() });
         Ok(())
     }
@@ -92,16 +99,16 @@ impl Shard {
             1 => true,
             _ => return Err(refusal::BIT_VALUE),
         };
-        if arguments.len() > 5 {
-            return Err(refusal::SYNTAX);
-        }
         let Some(string) = self.string_to_read(arguments[0])? else {
             to.integer(if is_one { -1 } else { 0 });
             return Ok(());
         };
+        if arguments.len() > 5 {
+            return Err(refusal::SYNTAX);
+        }
         let first = arguments.get(2).map_or(Ok(0), |first| integer(first))?;
-        let last = arguments.get(3).map(|last| integer(last)).transpose()?;
         let in_bits = unit(arguments.get(4))?;
+        let last = arguments.get(3).map(|last| integer(last)).transpose()?;
         let bits = Bits::new(string, first, last.unwrap_or(-1), in_bits);
         let position = bits.position(is_one).map(|position| position as i64);
         // Bits after the string count as zeros, unless the client has said where it ends.

@@ -33,26 +33,40 @@ fn places(count: i64, length: usize) -> Vec<usize> {
     (0..length.min(count as usize)).map(&mut take).collect()
 }
 
-/// How many elements, unless there is not enough memory for them; and whether to reply with their values, too.
+/// How many elements, nothing for a single one that is replied alone; and whether to reply with their values, too,
+/// which `option` asks for.
 fn parse(arguments: &[&[u8]], option: &str) -> Result<Option<(i64, bool)>, Refusal> {
     let Some(count) = arguments.get(1) else { return Ok(None) };
+    if option.is_empty() && arguments.len() > 2 {
+        return Err(refusal::SYNTAX);
+    }
     let count = number::parse(count).ok_or(refusal::NO_INTEGER)?;
+    if count == i64::MIN {
+        return Err(refusal::out_of_bounds(-i64::MAX, i64::MAX));
+    }
     let with_both = match &arguments[2..] {
         [] => false,
-        [given] if given.eq_ignore_ascii_case(option.as_bytes()) && !option.is_empty() => true,
+        [given] if given.eq_ignore_ascii_case(option.as_bytes()) => true,
         _ => return Err(refusal::SYNTAX),
     };
-    if count < -MOST_REPEATED {
+    // Twice as many can be counted.
+    if with_both && count.unsigned_abs() > i64::MAX as u64 / 2 {
         return Err(refusal::OUT_OF_RANGE);
     }
     Ok(Some((count, with_both)))
+}
+
+/// The places of so many elements, or of one, in a collection of this length.
+fn chosen(count: Option<(i64, bool)>, length: usize) -> Result<Vec<usize>, Refusal> {
+    let count = count.map_or(1, |(count, _)| count);
+    if count < -MOST_REPEATED && length > 0 { Err(refusal::OUT_OF_RANGE) } else { Ok(places(count, length)) }
 }
 
 impl Shard {
     pub fn random_members(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let count = parse(arguments, "")?;
         let set = self.read::<Set>(arguments[0])?;
-        let places = places(count.map_or(1, |(count, _)| count), set.map_or(0, Set::len));
+        let places = chosen(count, set.map_or(0, Set::len))?;
         match (set, count) {
             (None, None) => to.null(),
             (Some(set), None) => to.bulk(&set.at(places[0])),
@@ -67,7 +81,7 @@ impl Shard {
     pub fn random_fields(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let count = parse(arguments, "WITHVALUES")?;
         let hash = self.read::<Hash>(arguments[0])?;
-        let places = places(count.map_or(1, |(count, _)| count), hash.map_or(0, Hash::len));
+        let places = chosen(count, hash.map_or(0, Hash::len))?;
         let Some((_, with_values)) = count else {
             match hash {
                 Some(hash) => to.bulk(hash.at(places[0]).0),
@@ -97,7 +111,7 @@ impl Shard {
     pub fn random_ranked(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let count = parse(arguments, "WITHSCORES")?;
         let set = self.read::<SortedSet>(arguments[0])?;
-        let places = places(count.map_or(1, |(count, _)| count), set.map_or(0, SortedSet::len));
+        let places = chosen(count, set.map_or(0, SortedSet::len))?;
         let Some((_, with_scores)) = count else {
             match set {
                 Some(set) => to.bulk(set.at(places[0]).name),

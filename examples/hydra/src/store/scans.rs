@@ -22,11 +22,10 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn parse(arguments: &[&'a [u8]]) -> Result<Self, Refusal> {
-        let cursor = std::str::from_utf8(arguments[1]).ok().and_then(|cursor| cursor.parse::<u64>().ok());
-        let mut scan =
-            Self { cursor: cursor.ok_or(refusal::CURSOR)? as usize, count: DEFAULT_COUNT, pattern: b"*" };
-        for option in arguments[2..].chunks(2) {
+    /// As in redis, after the value was found: if there is none, options are not read.
+    fn parse(cursor: usize, options: &[&'a [u8]]) -> Result<Self, Refusal> {
+        let mut scan = Self { cursor, count: DEFAULT_COUNT, pattern: b"*" };
+        for option in options.chunks(2) {
             let &[option, value] = option else { return Err(refusal::SYNTAX) };
             if option.eq_ignore_ascii_case(b"COUNT") {
                 let count = number::parse(value).ok_or(refusal::NO_INTEGER)?;
@@ -55,6 +54,10 @@ impl<'a> Scan<'a> {
     }
 }
 
+fn cursor(text: &[u8]) -> Result<usize, Refusal> {
+    number::parse_cursor(text).map(|cursor| cursor as usize).ok_or(refusal::CURSOR)
+}
+
 /// Small sets of redis have integers as such, up to this size, and so they are written.
 fn text_of_score(score: f64, is_small: bool) -> String {
     const LARGEST: f64 = (1_i64 << 62) as f64;
@@ -72,11 +75,12 @@ fn head(to: &mut Replies<'_>, cursor: usize, count: usize) {
 
 impl Shard {
     pub fn scan_hash(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
-        let scan = Scan::parse(arguments)?;
+        let cursor = cursor(arguments[1])?;
         let Some(hash) = self.read::<Hash>(arguments[0])? else {
             head(to, 0, 0);
             return Ok(());
         };
+        let scan = Scan::parse(cursor, &arguments[2..])?;
         let (places, next) = scan.places(hash.len(), hash.is_small());
         let met: Vec<_> = if hash.is_small() {
             hash.iter().filter(|(field, _)| scan.is_match(field)).collect()
@@ -92,11 +96,12 @@ impl Shard {
     }
 
     pub fn scan_set(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
-        let scan = Scan::parse(arguments)?;
+        let cursor = cursor(arguments[1])?;
         let Some(set) = self.read::<Set>(arguments[0])? else {
             head(to, 0, 0);
             return Ok(());
         };
+        let scan = Scan::parse(cursor, &arguments[2..])?;
         let (places, next) = scan.places(set.len(), set.is_small());
         let met: Vec<_> = places.map(|place| set.at(place)).filter(|member| scan.is_match(member)).collect();
         head(to, next, met.len());
@@ -105,11 +110,12 @@ impl Shard {
     }
 
     pub fn scan_sorted(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
-        let scan = Scan::parse(arguments)?;
+        let cursor = cursor(arguments[1])?;
         let Some(set) = self.read::<SortedSet>(arguments[0])? else {
             head(to, 0, 0);
             return Ok(());
         };
+        let scan = Scan::parse(cursor, &arguments[2..])?;
         let (places, next) = scan.places(set.len(), set.is_small());
         let met: Vec<_> =
             places.map(|place| set.at(place)).filter(|member| scan.is_match(member.name)).collect();

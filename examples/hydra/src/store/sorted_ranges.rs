@@ -21,37 +21,47 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// ZRANGE, and the older commands, whose names stand for options of ZRANGE. A reversed range names its upper bound
     /// first.
-    fn parse(arguments: &[&'a [u8]], given: Option<By>, mut is_reverse: bool) -> Result<Self, Refusal> {
-        let (mut by, mut with_scores, mut limit) = (given.unwrap_or(By::Rank), false, None);
+    fn parse(
+        arguments: &[&'a [u8]],
+        given: Option<By>,
+        mut is_reverse: bool,
+        may_have_scores: bool,
+    ) -> Result<Self, Refusal> {
+        let (mut by, mut with_scores, (mut skipped, mut most)) = (given, false, (0, -1));
         let is_general = given.is_none();
         let mut rest = &arguments[3..];
         while let [option, behind @ ..] = rest {
             rest = match (option.to_ascii_lowercase().as_slice(), behind) {
-                (b"withscores", _) => {
+                (b"withscores", _) if may_have_scores => {
                     with_scores = true;
                     behind
                 }
-                (b"byscore", _) if is_general => {
-                    by = By::Score;
+                (b"byscore", _) if by.is_none() => {
+                    by = Some(By::Score);
                     behind
                 }
-                (b"bylex", _) if is_general => {
-                    by = By::Name;
+                (b"bylex", _) if by.is_none() => {
+                    by = Some(By::Name);
                     behind
                 }
-                (b"rev", _) if is_general => {
+                (b"rev", _) if is_general && !is_reverse => {
                     is_reverse = true;
                     behind
                 }
-                (b"limit", [skipped, most, behind @ ..]) => {
-                    limit = Some((integer(skipped)?, integer(most)?));
+                (b"limit", [first, second, behind @ ..]) => {
+                    (skipped, most) = (integer(first)?, integer(second)?);
                     behind
                 }
                 _ => return Err(refusal::SYNTAX),
             };
         }
-        if limit.is_some() && by == By::Rank {
-            return Err(refusal::LIMIT_ALONE);
+        let by = by.unwrap_or(By::Rank);
+        if by == By::Rank {
+            if most != -1 {
+                return Err(refusal::LIMIT_ALONE);
+            }
+            // A limit of all members is accepted, and skips none.
+            skipped = 0;
         }
         if with_scores && by == By::Name {
             return Err(refusal::SCORES_BY_NAME);
@@ -60,7 +70,6 @@ impl<'a> Wanted<'a> {
         if is_reverse && by != By::Rank {
             (lower, upper) = (upper, lower);
         }
-        let (skipped, most) = limit.unwrap_or((0, -1));
         let bounds = Bounds::parse(by, lower, upper)?;
         // If a negative number of members is to be skipped, nothing is left.
         let most = if skipped < 0 { Some(0) } else { usize::try_from(most).ok() };
@@ -90,7 +99,7 @@ impl Shard {
         by: Option<By>,
         is_reverse: bool,
     ) -> Result<(), Refusal> {
-        let wanted = Wanted::parse(arguments, by, is_reverse)?;
+        let wanted = Wanted::parse(arguments, by, is_reverse, true)?;
         let set = self.read::<SortedSet>(arguments[0])?;
         let members = set.map(|set| wanted.members(set)).unwrap_or_default();
         if wanted.with_scores {
@@ -112,10 +121,7 @@ impl Shard {
 
     /// As `sorted_range` of ZRANGE, for ZRANGESTORE: gives an encoded sorted set.
     pub fn sorted_range_encoded(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
-        let wanted = Wanted::parse(arguments, None, false)?;
-        if wanted.with_scores {
-            return Err(refusal::SYNTAX);
-        }
+        let wanted = Wanted::parse(arguments, None, false, false)?;
         let set = self.read::<SortedSet>(arguments[0])?;
         let mut encoded = Vec::new();
         for member in set.map(|set| wanted.members(set)).unwrap_or_default() {

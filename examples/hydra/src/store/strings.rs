@@ -171,8 +171,9 @@ impl Shard {
             to.null();
             return Ok(());
         };
+        let string = self.database.table.at(slot).string()?;
         let expiry = options.expiry.map(|expiry| expiry.at("getex")).transpose()?;
-        to.bulk(self.database.table.at(slot).string()?);
+        to.bulk(string);
         if expiry.is_some_and(|expiry| expiry <= now()) {
             self.remove(slot);
         } else if expiry.is_some() || options.persist {

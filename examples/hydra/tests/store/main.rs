@@ -15,6 +15,7 @@ mod manual;
 mod program;
 mod publishing;
 mod redis;
+mod refusals;
 mod roles;
 mod servers;
 mod settings;

@@ -91,22 +91,23 @@ fn what_is_no_request_gets_redis_s_words_and_ends_its_connection_only() {
     let redis = Server::start_redis(&directory);
     let mut other = server.client();
     let long = vec![b'a'; 70_000];
-    let cases: [(&[u8], &str); 9] = [
-        (b"*abc\r\n", "-ERR Protocol error: invalid multibulk length\r\n"),
-        (b"*3000000000\r\n", "-ERR Protocol error: invalid multibulk length\r\n"),
-        (b"*1\r\nabc\r\n", "-ERR Protocol error: expected '$', got 'a'\r\n"),
-        (b"*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length\r\n"),
-        (b"*1\r\n$536870913\r\n", "-ERR Protocol error: invalid bulk length\r\n"),
-        (b"*1\r\n$+3\r\n", "-ERR Protocol error: invalid bulk length\r\n"),
-        (b"SET a \"b\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n"),
-        (&long, "-ERR Protocol error: too big inline request\r\n"),
-        (b"PING\r\n*1\r\n:4\r\n", "+PONG\r\n-ERR Protocol error: expected '$', got ':'\r\n"),
+    let cases: [(&[u8], &[u8]); 10] = [
+        (b"*abc\r\n", b"-ERR Protocol error: invalid multibulk length\r\n"),
+        (b"*3000000000\r\n", b"-ERR Protocol error: invalid multibulk length\r\n"),
+        (b"*1\r\nabc\r\n", b"-ERR Protocol error: expected '$', got 'a'\r\n"),
+        (b"*1\r\n$-1\r\n", b"-ERR Protocol error: invalid bulk length\r\n"),
+        (b"*1\r\n$536870913\r\n", b"-ERR Protocol error: invalid bulk length\r\n"),
+        (b"*1\r\n$+3\r\n", b"-ERR Protocol error: invalid bulk length\r\n"),
+        (b"SET a \"b\r\n", b"-ERR Protocol error: unbalanced quotes in request\r\n"),
+        (&long, b"-ERR Protocol error: too big inline request\r\n"),
+        (b"PING\r\n*1\r\n:4\r\n", b"+PONG\r\n-ERR Protocol error: expected '$', got ':'\r\n"),
+        (b"*1\r\n\xff4\r\n", b"-ERR Protocol error: expected '$', got '\xff'\r\n"),
     ];
     for (bytes, expected) in cases {
         for server in [Some(&server), redis.as_ref()].into_iter().flatten() {
             let mut client = server.client();
             client.send(bytes);
-            assert_eq!(String::from_utf8_lossy(&client.hear_to_the_end()), expected);
+            assert_eq!(client.hear_to_the_end(), expected, "{}", bytes.escape_ascii());
         }
         assert_eq!(other.say("PING"), "+PONG\r\n");
     }
