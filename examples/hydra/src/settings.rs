@@ -129,8 +129,7 @@ impl Settings {
         let encodings = &mut self.encodings;
         // Names with "ziplist" are those before redis 7.
         let outcome = match name.replace("ziplist", "listpack").as_str() {
-            // Snapshots are made only when a client asks for one.
-            "save" if value.is_empty() => Ok(()),
+            "save" => only(value, "", "snapshots are made only when a client asks for one"),
             "appendonly" => only(value, "no", "there is no append-only file"),
             "notify-keyspace-events" => only(value, "", "there are no events of keys"),
             "tcp-keepalive" => only(value, "0", "connections are not probed"),

@@ -22,6 +22,7 @@ fn settings_are_changed_or_refused_with_the_reason() {
     }
     for (change, why) in [
         ("appendonly yes", "there is no append-only file, so it stays 'no'"),
+        ("save 900", "snapshots are made only when a client asks for one, so it stays ''"),
         ("timeout 5", "connections of idle clients are not closed, so it stays '0'"),
         ("tcp-keepalive 300", "connections are not probed, so it stays '0'"),
         ("notify-keyspace-events KEA", "there are no events of keys, so it stays ''"),
