@@ -130,6 +130,7 @@ impl Connection {
                 Ok(Parsed::Incomplete) => break,
                 Ok(Parsed::Request(end)) => {
                     let count = parser.count();
+                    self.plan.has_more = end < input.len();
                     if count > FEW {
                         let arguments: Vec<_> =
                             (0..count).map(|index| parser.argument(&input, at, index)).collect();

@@ -3,6 +3,7 @@
 use crate::protocol::reply::Replies;
 use crate::store::Shard;
 use crate::store::operation::Operation;
+use crate::store::table::FETCHED;
 use gossamer::NoRef;
 
 /// Operations with this many arguments, or fewer, need no allocation.
@@ -86,20 +87,44 @@ impl Batch {
         self.served = 0;
     }
 
+    /// The first arguments of the operations to come: nearly all are keys.
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let mut at = self.served;
+        std::iter::from_fn(move || {
+            let (count, mut next) = self.count_at(at)?;
+            let mut first = None;
+            for _ in 0..count {
+                let length = self.number(next);
+                next += 4 + length;
+                first = first.or(Some(&self.operations[next - length..next]));
+            }
+            at = next;
+            Some(first.unwrap_or_default())
+        })
+    }
+
+    #[inline]
+    fn number(&self, at: usize) -> usize {
+        let bytes = &self.operations[at..at + 4];
+        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize
+    }
+
+    /// How many arguments the operation at a place has, and where they begin.
+    #[inline]
+    fn count_at(&self, at: usize) -> Option<(usize, usize)> {
+        match self.operations.get(at + 1)? {
+            &MANY => Some((self.number(at + 2), at + 6)),
+            count => Some((usize::from(*count), at + 2)),
+        }
+    }
+
     /// The next operation: whether its command continues, its arguments, and where it ends.
     #[inline]
     fn next<'a>(&'a self, few: &mut [&'a [u8]; FEW], many: &mut Vec<&'a [u8]>) -> (u8, usize, usize) {
-        let number = |at: usize| {
-            let bytes = &self.operations[at..at + 4];
-            u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize
-        };
         let code = self.operations[self.served];
-        let (count, mut at) = match self.operations[self.served + 1] {
-            MANY => (number(self.served + 2), self.served + 6),
-            count => (usize::from(count), self.served + 2),
-        };
+        let (count, mut at) = self.count_at(self.served).unwrap_or_default();
         let mut take = || {
-            let length = number(at);
+            let length = self.number(at);
             at += 4 + length;
             &self.operations[at - length..at]
         };
@@ -127,7 +152,12 @@ impl Shard {
         }
         self.select(batch.database);
         let (mut replies, mut ends) = (std::mem::take(&mut batch.replies), std::mem::take(&mut batch.ends));
+        let mut served = 0;
         while batch.is_pending() {
+            if served % FETCHED == 0 {
+                self.database.table.fetch(batch.keys());
+            }
+            served += 1;
             let (mut few, mut many) = ([&[][..]; FEW], Vec::new());
             let (code, count, next) = batch.next(&mut few, &mut many);
             let arguments = if count <= FEW { &few[..count] } else { &many };

@@ -4,6 +4,7 @@ use crate::protocol::refusal::{Refusal, WRONG_TYPE};
 use crate::store::value::packed::Packed;
 use crate::store::value::packed_mut::{PackedMut, memory_after};
 use crate::store::value::{Kind, Value, allocation};
+use std::hint::black_box;
 
 /// Longer strings have an allocation of their own, which grows as they are appended to.
 const LARGEST_PACKED: usize = 1024;
@@ -96,6 +97,21 @@ impl Entry {
         };
         let at = at + usize::from(packed[0] & HAS_EXPIRY) * 8;
         (at, at + length)
+    }
+
+    /// Reads where its bytes are.
+    #[inline]
+    pub fn fetch(&self) {
+        black_box(self.is_small());
+    }
+
+    /// Reads the first of its bytes.
+    #[inline]
+    pub fn fetch_key(&self) {
+        match self {
+            Self::Packed(packed) => _ = black_box(packed[0]),
+            Self::Boxed(boxed) => _ = black_box(boxed.usage),
+        }
     }
 
     #[inline]

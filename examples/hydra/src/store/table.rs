@@ -16,6 +16,9 @@ pub const PLACE_BITS: u32 = 48;
 /// What an entry takes in its segment: its own 16 bytes, and one of control, in a table that is about half full.
 pub const SLOT: usize = 34;
 
+/// Keys whose lines are fetched at once: about as many as a processor can wait for.
+pub const FETCHED: usize = 16;
+
 pub struct Table {
     segments: Vec<HashTable<Entry>>,
     hasher: RandomState,
@@ -72,6 +75,28 @@ impl Table {
         let segment = segment_of(hash);
         let bucket = self.segments[segment].find_bucket_index(hash, |entry| entry.key() == key)?;
         Some(Slot { segment, bucket })
+    }
+
+    /// Reads what looking up some keys reads first, and then what it reads next, but waits for none of it: so the
+    /// processor fetches the lines of all of them at once, and they are in its cache when the keys are looked up.
+    pub fn fetch<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
+        let mut hashes = [0; FETCHED];
+        let mut count = 0;
+        for (key, hash) in keys.zip(&mut hashes) {
+            *hash = self.hash(key);
+            count += 1;
+            self.look_at(*hash, Entry::fetch);
+        }
+        hashes[..count].iter().for_each(|hash| self.look_at(*hash, Entry::fetch_key));
+    }
+
+    /// Shows a function the entries that may have this hash.
+    #[inline]
+    fn look_at(&self, hash: u64, look: impl Fn(&Entry)) {
+        self.segments[segment_of(hash)].find_bucket_index(hash, |entry| {
+            look(entry);
+            false
+        });
     }
 
     /// The entry of a slot that was found.
