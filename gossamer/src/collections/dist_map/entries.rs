@@ -1,6 +1,7 @@
 //! [`Entries`]: what one worker has of a map.
 
 use crate::collections::dist_map::hashing::Hashing;
+use crate::sys::memory::prefetch;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::borrow::Borrow;
@@ -219,6 +220,16 @@ impl<K: Hash + Eq, V> Entries<K, V> {
     {
         let table = &self.buckets[self.bucket_of(hash)].table;
         table.find(in_table(hash), |(there, _)| there.borrow() == key).map(|(_, value)| value)
+    }
+
+    /// Has the processor fetch the places of entries that may have this hash.
+    #[inline]
+    pub(super) fn fetch(&self, hash: u64) {
+        let table = &self.buckets[self.bucket_of(hash)].table;
+        table.find(in_table(hash), |entry| {
+            prefetch::write(entry);
+            false
+        });
     }
 
     #[inline]

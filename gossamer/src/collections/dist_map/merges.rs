@@ -9,6 +9,11 @@ use crate::{NoRef, Replies};
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
+/// Entries that are fetched together: about as many lines as a processor waits for at a time.
+const FETCHED: usize = 16;
+/// Entries that take less are in the cache of a processor.
+const CACHED_BYTES: usize = 256 * 1024;
+
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     /// A handle for merging many values: push keys and values one by one. A key that is missing in the map gets the
     /// value; otherwise `merge` is applied to its value, with the new one.
@@ -81,7 +86,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     {
         let here = shared.clone();
         let serve = move |entries: &mut Entries<K, V>, (batch, shared): (KeyedBatch<K, V>, C)| {
-            serve(batch, |hash, key, value| {
+            serve(entries, batch, |entries, hash, key, value| {
                 let (there, more) = entries.entry(hash, key, value);
                 if let Some(more) = more {
                     merge(there, more, shared.clone());
@@ -172,7 +177,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         type Shared<V, C> = (V, C);
         let serve = move |entries: &mut Entries<K, V>, (batch, shared): (KeyedBatch<K, A>, Shared<V, C>)| {
             let (default, shared) = shared;
-            serve(batch, |hash, key, argument| {
+            serve(entries, batch, |entries, hash, key, argument| {
                 closure(entries.or_insert_with(hash, key, || default.clone()), argument, shared.clone());
             })
         };
@@ -202,16 +207,28 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
 }
 
 /// Calls a closure for each update of a batch, and returns the memory. A panic is passed on after the others have
-/// been served.
-fn serve<K, A>(
+/// been served. The entries of the next updates are fetched together: one by one, each would be waited for.
+fn serve<K, V, A>(
+    entries: &mut Entries<K, V>,
     (mut hashes, mut keys, mut arguments): KeyedBatch<K, A>,
-    mut closure: impl FnMut(u64, K, A),
-) -> KeyedBatch<K, A> {
-    let mut panicked = None;
-    let mut all = hashes.drain(..).zip(keys.drain(..)).zip(arguments.drain(..));
-    while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
-        all.by_ref().for_each(|((hash, key), argument)| closure(hash, key, argument));
-    })) {
+    mut closure: impl FnMut(&mut Entries<K, V>, u64, K, A),
+) -> KeyedBatch<K, A>
+where
+    K: Hash + Eq,
+{
+    let (mut panicked, mut at) = (None, 0);
+    let is_far = entries.len() * size_of::<(K, V)>() > CACHED_BYTES;
+    let mut all = keys.drain(..).zip(arguments.drain(..));
+    let mut serve_rest = || {
+        while let (Some(hash), Some((key, argument))) = (hashes.get(at), all.next()) {
+            if is_far && at % FETCHED == 0 {
+                hashes[at..].iter().take(FETCHED).for_each(|hash| entries.fetch(*hash));
+            }
+            at += 1;
+            closure(entries, *hash, key, argument);
+        }
+    };
+    while let Err(payload) = catch_unwind(AssertUnwindSafe(&mut serve_rest)) {
         match panicked {
             None => panicked = Some(payload),
             // Only the first is reported. The payload of another may panic when it is dropped.
@@ -222,5 +239,6 @@ fn serve<K, A>(
     if let Some(payload) = panicked {
         resume_unwind(payload);
     }
+    hashes.clear();
     (hashes, keys, arguments)
 }
