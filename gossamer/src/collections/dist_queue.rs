@@ -1,5 +1,6 @@
 //! [`DistQueue`]: work that makes more work, shared by all workers until none is left.
 
+use crate::collections::outstanding::{Claim, Outstanding, StopOnDrop, UnderWay, give_back};
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
@@ -51,22 +52,7 @@ const IDLE: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)
 pub struct DistQueue<T: NoRef> {
     /// One element on each worker, in their order.
     parts: DistVec<VecDeque<T>>,
-}
-
-/// How many items there are, in parts and being worked on.
-struct Outstanding {
-    items: usize,
-    /// After a panic, or when nobody waits any more.
-    is_stopped: bool,
-}
-
-/// No worker takes another item once this is dropped.
-struct StopOnDrop(Trust<Outstanding>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.apply_then(const { |remaining: &mut Outstanding| remaining.is_stopped = true }, drop);
-    }
+    under_way: Trust<UnderWay>,
 }
 
 impl<T: NoRef> DistQueue<T> {
@@ -87,7 +73,7 @@ impl<T: NoRef> DistQueue<T> {
     pub fn new() -> Self {
         let trustees = Trustee::all();
         let layout = Layout::block(trustees.len()).on(&trustees);
-        Self { parts: DistVec::from_fn(layout, const { |_| VecDeque::new() }) }
+        Self { parts: DistVec::from_fn(layout, const { |_| VecDeque::new() }), under_way: entrust(None) }
     }
 
     /// Adds an item to the caller's own part, without a request. A worker of another runtime has no part, and needs
@@ -189,6 +175,9 @@ impl<T: NoRef> DistQueue<T> {
     /// # });
     /// ```
     ///
+    /// A queue has one loop at a time: another one waits until that has ended. So an item must not start a loop over
+    /// its own queue, which would wait for itself.
+    ///
     /// # Cost
     /// A fiber on each worker. Every 32 items of a worker take one request to the caller's worker, which counts what
     /// remains; stealing up to 1024 items takes one request to the other worker. A worker without work asks each of
@@ -252,22 +241,24 @@ impl<T: NoRef> DistQueue<T> {
         F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
     {
         loop {
+            let claim = Claim::wait_for(&self.under_way);
             // Items that others push meanwhile are not counted, so the workers may end before these are done.
             let items = self.len();
             if items == 0 {
                 return;
             }
-            self.run_counted::<N, _, _>(items, closure, &arguments);
+            self.run_counted::<N, _, _>(items, claim, closure, &arguments);
         }
     }
 
     /// Runs until this many items, and those that follow from them, are done.
     #[track_caller]
-    fn run_counted<N, C: NoRef + Clone, F>(&self, items: usize, closure: F, arguments: &C)
+    fn run_counted<N, C: NoRef + Clone, F>(&self, items: usize, claim: Claim, closure: F, arguments: &C)
     where
         F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
     {
-        let remaining = entrust(Outstanding { items, is_stopped: false });
+        let id = claim.id();
+        let remaining = entrust(Outstanding { items, is_stopped: false, _claim: claim });
         let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Outstanding>, C)| {
             let each = |item, more: &mut Vec<T>| closure(item, more, arguments.clone());
             queue.work(number, &remaining, each);
@@ -286,6 +277,7 @@ impl<T: NoRef> DistQueue<T> {
                 first.get_or_insert(error);
             }
         }
+        self.under_way.apply_with(give_back, id);
         if let Some(error) = first {
             rethrow(error, Location::caller());
         }
@@ -375,7 +367,7 @@ fn call_each<T>(
 
 impl<T: NoRef> Clone for DistQueue<T> {
     fn clone(&self) -> Self {
-        Self { parts: self.parts.clone() }
+        Self { parts: self.parts.clone(), under_way: self.under_way.clone() }
     }
 }
 

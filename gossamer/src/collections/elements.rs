@@ -4,6 +4,7 @@ use crate::collections::frontier::marks::Marks;
 use crate::collections::layout::Spread;
 use crate::collections::rearrangement::IncomingElements;
 use std::fmt;
+use std::mem::needs_drop;
 use std::ops::{Deref, DerefMut, Range};
 
 /// The elements of a [`DistVec`](crate::collections::DistVec) on one worker, as a slice: what a closure gets that is
@@ -41,8 +42,16 @@ impl<T> Elements<T> {
         let len = self.values.len();
         let others: usize = before.iter().chain(&behind).map(Vec::len).sum();
         assert_eq!(kept.len() + others, len, "a part has its elements");
-        self.values.truncate(kept.end);
-        drop(self.values.splice(..kept.start, before.into_iter().flatten()));
+        let before = before.into_iter().flatten();
+        let mut removed = Vec::new();
+        if needs_drop::<T>() {
+            // Dropped when the part is whole again: a destructor may panic.
+            removed.extend(self.values.drain(kept.end..));
+            removed.extend(self.values.splice(..kept.start, before));
+        } else {
+            self.values.truncate(kept.end);
+            drop(self.values.splice(..kept.start, before));
+        }
         behind.into_iter().for_each(|mut run| self.values.append(&mut run));
     }
 

@@ -28,6 +28,7 @@
 //! nanoseconds of work and about a microsecond there and back, between nodes more. Batched operations cost a few
 //! nanoseconds for each element.
 
+mod call_id;
 mod combining;
 mod debug;
 mod dist_counter;
@@ -49,6 +50,7 @@ mod make;
 mod near;
 mod offset;
 mod outbox;
+mod outstanding;
 pub(crate) mod par_fold;
 pub(crate) mod par_for_each;
 mod parts;

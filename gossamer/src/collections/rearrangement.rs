@@ -1,18 +1,17 @@
 //! [`Rearrangement`]: a call that moves elements of a vector between its parts.
 
 use crate::NoRef;
+use crate::collections::call_id::CallId;
 use crate::collections::{DistVec, Elements};
 use std::panic::Location;
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Names a call: a process, and a number that it assigns once.
-type CallId = (u32, u64);
+use std::rc::Rc;
 
 /// The elements on their way into a part.
 pub(super) struct IncomingElements<T> {
-    /// The latest rearrangement that the part has heard of. They are numbered by the first part.
+    /// The latest rearrangement that the part has heard of, and whether it has failed. They are numbered by the first
+    /// part.
     latest: u64,
+    has_failed: bool,
     /// The one under way, and where it was called; noted by the first part only.
     under_way: Option<(CallId, String)>,
     /// Its elements, with the parts that they come from.
@@ -21,7 +20,7 @@ pub(super) struct IncomingElements<T> {
 
 impl<T> Default for IncomingElements<T> {
     fn default() -> Self {
-        Self { latest: 0, under_way: None, runs: Vec::new() }
+        Self { latest: 0, has_failed: false, under_way: None, runs: Vec::new() }
     }
 }
 
@@ -39,7 +38,7 @@ impl<T> IncomingElements<T> {
     /// Elements of earlier rearrangements that are still here are of ones that have failed.
     fn hear_of(&mut self, number: u64) {
         if number > self.latest {
-            self.latest = number;
+            (self.latest, self.has_failed) = (number, false);
             self.runs.clear();
         }
     }
@@ -47,7 +46,7 @@ impl<T> IncomingElements<T> {
     fn arrive(&mut self, number: u64, from: usize, run: Vec<T>) {
         self.hear_of(number);
         // Otherwise it is late, from a fiber of a rearrangement that has failed.
-        if number == self.latest {
+        if number == self.latest && !self.has_failed {
             self.runs.push((from, run));
         }
     }
@@ -64,8 +63,10 @@ impl<T> IncomingElements<T> {
         self.under_way.take_if(|(under_way, _)| *under_way == id);
     }
 
-    fn forget(&mut self, number: u64) {
+    fn fail(&mut self, number: u64) {
+        self.hear_of(number);
         if number == self.latest {
+            self.has_failed = true;
             self.runs.clear();
         }
     }
@@ -86,9 +87,7 @@ impl<'a, T: NoRef> Rearrangement<'a, T> {
     /// If another one is under way.
     #[track_caller]
     pub(super) fn begin(vector: &'a DistVec<T>) -> Self {
-        static CALLS: AtomicU64 = AtomicU64::new(0);
-        // Relaxed: only a number that nobody else has.
-        let id = (process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+        let id = CallId::new();
         // Made first, so that it ends even if the caller is cancelled while it waits for the number.
         let mut begun = Self { vector, id, number: 0, has_ended: false };
         let begin = const {
@@ -113,17 +112,31 @@ impl<'a, T: NoRef> Rearrangement<'a, T> {
 }
 
 impl<T: NoRef> Drop for Rearrangement<'_, T> {
+    /// Another one can begin when each part has answered: then it has served all that this one has asked of it, since
+    /// requests of a worker are served in order.
     fn drop(&mut self) {
         if self.has_ended {
             return;
         }
-        let end = const {
-            |elements: &mut Elements<T>, (id, number): (CallId, u64)| {
-                elements.incoming().end(id);
-                elements.incoming().forget(number);
-            }
-        };
-        self.vector.parts.iter().for_each(|part| part.apply_with_then(end, (self.id, self.number), drop));
+        let (first, id) = (self.vector.parts[0].clone(), self.id);
+        let end = const { |elements: &mut Elements<T>, id: CallId| elements.incoming().end(id) };
+        let fail = const { |elements: &mut Elements<T>, number: u64| elements.incoming().fail(number) };
+        let ended = Rc::new(EndOnDrop(Some(move || first.apply_with_then(end, id, drop))));
+        for part in self.vector.parts.iter() {
+            let ended = Rc::clone(&ended);
+            part.apply_with_then(fail, self.number, move |()| drop(ended));
+        }
+    }
+}
+
+/// Does what it has when the last clone is dropped.
+struct EndOnDrop<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Drop for EndOnDrop<F> {
+    fn drop(&mut self) {
+        if let Some(end) = self.0.take() {
+            end();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Queues of work that makes more work.
 
 use gossamer::collections::{DistQueue, DistVec, Layout};
-use gossamer::{Trustee, spawn_on, yield_now};
+use gossamer::{Trust, Trustee, entrust, spawn_local, spawn_on, yield_now};
 use integration_tests::{Tally, in_runtime, on_nodes, panic_text, wait_until};
 
 #[test]
@@ -92,4 +92,44 @@ fn after_a_panic_what_is_left_stays_in_the_queue() {
         assert!(queue.is_empty());
         wait_until(|| tally.is_even());
     });
+}
+
+#[gossamer::delegate]
+fn loop_twice_at_once() {
+    let (queue, done) = (DistQueue::new(), entrust(0_usize));
+    queue.extend(0..1000);
+    let (other, counted) = (queue.clone(), done.clone());
+    let fiber = spawn_local(move || other.par_for_each_with(const { count_one }, counted));
+    queue.par_for_each_with(const { count_one }, done.clone());
+    fiber.join();
+    assert_eq!((done.apply(|done| *done), queue.len()), (1000, 0));
+}
+
+fn count_one(_: i32, _: &mut Vec<i32>, done: Trust<usize>) {
+    done.apply(const { |done: &mut usize| *done += 1 });
+}
+
+#[test]
+fn two_loops_over_a_queue_at_once_both_end() {
+    in_runtime(2, || (0..20).for_each(|_| loop_twice_at_once()));
+    on_nodes(2, 1, loop_twice_at_once);
+}
+
+#[gossamer::delegate]
+fn loop_again_after_a_cancelled_one(round: usize) {
+    let (queue, done) = (DistQueue::new(), entrust(0_usize));
+    queue.extend(0..1000);
+    let (cancelled, counted) = (queue.clone(), done.clone());
+    let fiber = spawn_local(move || cancelled.par_for_each_with(const { count_one }, counted));
+    (0..round % 40).for_each(|_| yield_now());
+    fiber.cancel();
+    let _ = fiber.try_join();
+    queue.par_for_each_with(const { count_one }, done.clone());
+    assert_eq!((done.apply(|done| *done), queue.len()), (1000, 0), "round {round}");
+}
+
+#[test]
+fn a_loop_over_a_queue_begins_when_one_that_was_cancelled_has_ended() {
+    in_runtime(2, || (0..200).for_each(loop_again_after_a_cancelled_one));
+    on_nodes(2, 1, || (0..40).for_each(loop_again_after_a_cancelled_one));
 }

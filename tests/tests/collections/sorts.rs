@@ -3,7 +3,7 @@
 use crate::layouts;
 use fastrand::Rng;
 use gossamer::collections::{DistVec, Layout};
-use gossamer::{TeamMember, Workers, spawn_local, yield_now};
+use gossamer::{NoRef, TeamMember, Trustee, Workers, spawn_local, spawn_on_with, yield_now};
 use integration_tests::{in_runtime, isolated, on_nodes, text_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -167,5 +167,67 @@ fn a_sort_that_is_cancelled_at_any_time_loses_no_element_and_others_can_follow()
         }
         vector.par_sort();
         assert!(vector.to_vec().into_iter().eq(0..5000));
+    });
+}
+
+#[test]
+fn a_sort_that_begins_after_one_that_was_cancelled_sorts_and_loses_no_element() {
+    in_runtime(3, || {
+        let slowly = |one: &u64, other: &u64| {
+            (0..20).for_each(|_| std::hint::spin_loop());
+            one.cmp(other)
+        };
+        let mut random = Rng::with_seed(7);
+        let vector = DistVec::from_fn(300, |index| index as u64);
+        for round in 0..300 {
+            let sorted = vector.clone();
+            let fiber = spawn_local(move || sorted.par_sort_by(slowly));
+            let other = Trustee::all()[1 + round % 2];
+            let sort_after = const {
+                |vector: DistVec<u64>| {
+                    while catch_unwind(AssertUnwindSafe(|| vector.par_sort_by(|one, other| other.cmp(one))))
+                        .is_err()
+                    {}
+                }
+            };
+            let next = spawn_on_with(other, sort_after, vector.clone());
+            (0..random.usize(..30)).for_each(|_| yield_now());
+            fiber.cancel();
+            let _ = fiber.try_join();
+            next.join();
+            vector.par_sort_by(|one, other| other.cmp(one));
+            assert!(vector.to_vec().into_iter().eq((0..300).rev()), "round {round}");
+        }
+    });
+}
+
+/// The destructor of one of them panics.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, NoRef)]
+struct Dropped(usize);
+
+static DROPS: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let number = DROPS.fetch_add(1, Ordering::Relaxed);
+        assert!(number != PANICS.load(Ordering::Relaxed) || std::thread::panicking(), "planned");
+    }
+}
+
+#[test]
+fn an_element_whose_destructor_panics_in_a_sort_takes_no_other_along() {
+    isolated(|| {
+        in_runtime(2, || {
+            for panics in 0..60 {
+                let vector = DistVec::from_fn(40, const { |index| Dropped(index * 17 % 40) });
+                DROPS.store(0, Ordering::Relaxed);
+                PANICS.store(panics, Ordering::Relaxed);
+                _ = catch_unwind(AssertUnwindSafe(|| vector.par_sort()));
+                PANICS.store(usize::MAX, Ordering::Relaxed);
+                let mut left: Vec<usize> = vector.to_vec().iter().map(|element| element.0).collect();
+                left.sort_unstable();
+                assert!(left.into_iter().eq(0..40), "{panics}");
+            }
+        });
     });
 }

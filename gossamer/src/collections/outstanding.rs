@@ -1,0 +1,68 @@
+//! [`Outstanding`]: what a loop over a [`DistQueue`](crate::collections::DistQueue) still has to do, and its claim to
+//! the queue.
+
+use crate::collections::call_id::CallId;
+use crate::{Trust, sleep};
+use std::time::Duration;
+
+/// How long a loop waits before it looks again whether another one has ended: at first, and at most.
+const WAITS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
+
+/// The loop that is under way over a queue.
+pub(super) type UnderWay = Option<CallId>;
+
+/// How many items there are, in parts and being worked on. It lives as long as a fiber of the loop.
+pub(super) struct Outstanding {
+    pub(super) items: usize,
+    /// After a panic, or when nobody waits any more.
+    pub(super) is_stopped: bool,
+    /// Dropped with it: after the last fiber of a loop that was cancelled.
+    pub(super) _claim: Claim,
+}
+
+/// No worker takes another item once this is dropped.
+pub(super) struct StopOnDrop(pub(super) Trust<Outstanding>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.apply_then(const { |remaining: &mut Outstanding| remaining.is_stopped = true }, drop);
+    }
+}
+
+/// The right to go through a queue. A queue has one loop at a time: two would each wait until all items are done, of
+/// which each does only some.
+pub(super) struct Claim {
+    under_way: Trust<UnderWay>,
+    id: CallId,
+}
+
+impl Claim {
+    /// Waits until no other loop is under way.
+    #[track_caller]
+    pub(super) fn wait_for(under_way: &Trust<UnderWay>) -> Self {
+        // Made first, so that it is given back even if the caller is cancelled while it waits for the answer.
+        let claim = Self { under_way: under_way.clone(), id: CallId::new() };
+        let take = const { |under_way: &mut UnderWay, id: CallId| *under_way.get_or_insert(id) == id };
+        let mut wait = WAITS[0];
+        while !under_way.apply_with(take, claim.id) {
+            sleep(wait);
+            wait = (2 * wait).min(WAITS[1]);
+        }
+        claim
+    }
+
+    pub(super) fn id(&self) -> CallId {
+        self.id
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.under_way.apply_with_then(give_back, self.id, drop);
+    }
+}
+
+/// Lets the next loop begin.
+pub(super) fn give_back(under_way: &mut UnderWay, id: CallId) {
+    under_way.take_if(|under_way| *under_way == id);
+}
