@@ -1,6 +1,6 @@
 //! [`DistQueue`]: work that makes more work, shared by all workers until none is left.
 
-use crate::collections::outstanding::{Claim, Outstanding, StopOnDrop, UnderWay, give_back};
+use crate::collections::outstanding::{Claim, CurrentLoop, Outstanding, StopOnDrop, give_back};
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
@@ -52,7 +52,7 @@ const IDLE: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)
 pub struct DistQueue<T: NoRef> {
     /// One element on each worker, in their order.
     parts: DistVec<VecDeque<T>>,
-    under_way: Trust<UnderWay>,
+    under_way: Trust<CurrentLoop>,
 }
 
 impl<T: NoRef> DistQueue<T> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 const WAITS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
 
 /// The loop that is under way over a queue.
-pub(super) type UnderWay = Option<CallId>;
+pub(super) type CurrentLoop = Option<CallId>;
 
 /// How many items there are, in parts and being worked on. It lives as long as a fiber of the loop.
 pub(super) struct Outstanding {
@@ -32,17 +32,17 @@ impl Drop for StopOnDrop {
 /// The right to go through a queue. A queue has one loop at a time: two would each wait until all items are done, of
 /// which each does only some.
 pub(super) struct Claim {
-    under_way: Trust<UnderWay>,
+    under_way: Trust<CurrentLoop>,
     id: CallId,
 }
 
 impl Claim {
     /// Waits until no other loop is under way.
     #[track_caller]
-    pub(super) fn wait_for(under_way: &Trust<UnderWay>) -> Self {
+    pub(super) fn wait_for(under_way: &Trust<CurrentLoop>) -> Self {
         // Made first, so that it is given back even if the caller is cancelled while it waits for the answer.
         let claim = Self { under_way: under_way.clone(), id: CallId::new() };
-        let take = const { |under_way: &mut UnderWay, id: CallId| *under_way.get_or_insert(id) == id };
+        let take = const { |under_way: &mut CurrentLoop, id: CallId| *under_way.get_or_insert(id) == id };
         let mut wait = WAITS[0];
         while !under_way.apply_with(take, claim.id) {
             sleep(wait);
@@ -63,6 +63,6 @@ impl Drop for Claim {
 }
 
 /// Lets the next loop begin.
-pub(super) fn give_back(under_way: &mut UnderWay, id: CallId) {
+pub(super) fn give_back(under_way: &mut CurrentLoop, id: CallId) {
     under_way.take_if(|under_way| *under_way == id);
 }
