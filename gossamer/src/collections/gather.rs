@@ -27,7 +27,8 @@ impl<T: NoRef + Clone> DistVec<T> {
     ///
     /// Indices are looked up in rounds of 2048 for each worker (32,768 in total, if there are more than 16 workers).
     /// A round sends one request to each worker that has any of the elements, with 4 bytes for each index, and gets
-    /// back the copies. Four rounds are under way at a time; no other memory is used besides the result.
+    /// back the copies. Four rounds are under way at a time, with 12 bytes and a copy for each index; no other memory is
+    /// used besides the result.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

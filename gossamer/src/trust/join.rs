@@ -104,11 +104,12 @@ impl<U> JoinHandle<U> {
         }
     }
 
-    /// The part that waits for the fiber, and the part that cancels it.
+    /// The part that cancels the fiber.
     pub(crate) fn canceller(&self) -> Option<Canceller> {
         self.1.clone()
     }
 
+    /// The part that waits for the fiber, and the part that cancels it.
     pub(crate) fn into_parts(self) -> (Pending<U>, Option<Canceller>) {
         (self.0, self.1)
     }
