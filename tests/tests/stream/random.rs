@@ -240,9 +240,12 @@ fn round(seed: u64) {
         let right = written.get(at as usize..at as usize + bytes.len());
         if right != Some(&bytes) {
             let first = bytes.iter().zip(&written[at as usize..]).position(|(a, b)| a != b);
+            let wrong = bytes.iter().zip(&written[at as usize..]).filter(|(a, b)| a != b).count();
             panic!(
-                "{what}: {} bytes at {at} are wrong, from {first:?} on; {} in all",
+                "{what}: {} bytes at {at} are wrong, {wrong} of them, from {first:?} on, {:?} instead of {:?}; {} in all",
                 bytes.len(),
+                &bytes[first.unwrap_or(0)..][..bytes.len().min(16)],
+                &written[at as usize + first.unwrap_or(0)..][..bytes.len().min(16)],
                 written.len()
             );
         }

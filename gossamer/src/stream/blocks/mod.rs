@@ -7,4 +7,5 @@ pub(crate) mod flow;
 #[cfg(all(test, not(loom)))]
 mod model;
 pub(crate) mod peer;
+pub(crate) mod produced;
 pub(crate) mod ring;

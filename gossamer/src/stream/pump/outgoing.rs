@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "blocks are sent from their slots")]
 
 use crate::stream::blocks::flow::{Failure, Flow};
+use crate::stream::blocks::produced::{Found, Produced};
 use crate::stream::blocks::ring::Ring;
 use crate::stream::pump::frame::PumpFrame;
 use crate::stream::pump::{Arrival, Pump, PumpError, lost, start};
@@ -109,30 +110,35 @@ impl Sending {
             if let Some(failure) = flow.failure() {
                 return Err(failure);
             }
-            // Before the others, which do not change behind it.
-            let ended = flow.is_ended();
-            let written = flow.written();
-            if next.block < written && from == flow.end_of(next.block, geometry) {
+            let produced = Produced::now(flow);
+            if produced.has(next.block) && from == flow.end_of(next.block, geometry) {
                 next.go_to(next.block + 1);
             }
-            let block = flow.next_labelled(next.block, written, geometry);
-            if ended && block == written {
-                next.ended = true;
-                let (length, digest) = (flow.length().unwrap_or_default(), next.digest.digest());
-                return Ok(next.frame(|turn| PumpFrame::End { turn, length, digest }));
-            }
-            if block > next.block {
-                next.go_to(block);
-                return Ok(next.frame(|turn| PumpFrame::Passed { turn, blocks: block }));
-            }
             let offset = next.offset(geometry);
-            let bytes = flow.readable(offset, geometry) as usize;
-            if bytes > 0 {
-                let hash = if self.sealed { 0 } else { xxh3_64(self.bytes(offset, bytes)) };
-                next.digest.update(&offset.to_le_bytes());
-                next.digest.update(&hash.to_le_bytes());
-                next.sent += bytes;
-                return Ok(next.frame(|turn| PumpFrame::Bytes { turn, offset, bytes: bytes as u32, hash }));
+            match produced.next(flow, next.block, offset, geometry) {
+                Found::Bytes(bytes) => {
+                    let bytes = bytes as usize;
+                    let hash = if self.sealed { 0 } else { xxh3_64(self.bytes(offset, bytes)) };
+                    next.digest.update(&offset.to_le_bytes());
+                    next.digest.update(&hash.to_le_bytes());
+                    next.sent += bytes;
+                    return Ok(next.frame(|turn| PumpFrame::Bytes {
+                        turn,
+                        offset,
+                        bytes: bytes as u32,
+                        hash,
+                    }));
+                }
+                Found::Hole(blocks) => {
+                    next.go_to(blocks);
+                    return Ok(next.frame(|turn| PumpFrame::Passed { turn, blocks }));
+                }
+                Found::End => {
+                    next.ended = true;
+                    let (length, digest) = (flow.length().unwrap_or_default(), next.digest.digest());
+                    return Ok(next.frame(|turn| PumpFrame::End { turn, length, digest }));
+                }
+                Found::Nothing => {}
             }
         }
     }
