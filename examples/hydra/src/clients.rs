@@ -21,6 +21,25 @@ pub struct Clients {
     mailboxes: HashMap<u64, Mailbox>,
     channels: HashMap<Box<[u8]>, BTreeSet<u64>>,
     patterns: HashMap<Box<[u8]>, BTreeSet<u64>>,
+    counts: ClientCounts,
+}
+
+/// What the clients of a worker have done so far.
+#[derive(NoRef, Clone, Copy, Default)]
+pub struct ClientCounts {
+    /// Connections.
+    pub received: u64,
+    /// Connections that were too many.
+    pub rejected: u64,
+    pub commands: u64,
+}
+
+impl ClientCounts {
+    pub fn add(&mut self, other: Self) {
+        self.received += other.received;
+        self.rejected += other.rejected;
+        self.commands += other.commands;
+    }
 }
 
 /// The mailbox of one client.
@@ -64,6 +83,19 @@ impl Clients {
     /// A client has connected.
     pub fn join(&mut self, client: u64, stream: &Rc<Stream>) {
         self.streams.insert(client, Rc::clone(stream));
+    }
+
+    pub fn count(&mut self, counts: ClientCounts) {
+        self.counts.add(counts);
+    }
+
+    pub fn counts(&mut self) -> ClientCounts {
+        self.counts
+    }
+
+    /// Counts from zero again.
+    pub fn reset_statistics(&mut self) {
+        self.counts = ClientCounts::default();
     }
 
     /// From now on the client gets messages and turns; returns what wakes it.

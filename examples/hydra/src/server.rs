@@ -11,9 +11,10 @@ use gossamer::net::{self, TcpListener, TcpStream, UnixListener, UnixStream};
 use gossamer::signal::{SignalKind, Signals};
 use gossamer::sync::mpsc;
 use gossamer::{Latch, NoRef, Replicated, Sharded, Trust, Trustee, rack};
-use std::io;
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
+use std::{io, process};
 
 /// How often to look for keys that expire one after another.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -35,6 +36,8 @@ pub struct Server {
     pub ending: Trust<Ending>,
     /// In milliseconds since 1970.
     started: u64,
+    /// Another number for each start.
+    pub nonce: u64,
 }
 
 /// By this, all nodes are ended.
@@ -95,6 +98,7 @@ impl Server {
             clients: Sharded::with(const { Clients::default }),
             ending: gossamer::entrust(ending),
             started: now(),
+            nonce: RandomState::new().hash_one(process::id()),
         };
         server.replace_settings(settings);
         for shard in server.store.shards() {
@@ -122,6 +126,11 @@ impl Server {
     #[inline]
     pub fn limits(&self, is_authenticated: bool) -> Limits {
         Limits { longest_argument: LONGEST_VALUE as i64, is_authenticated }
+    }
+
+    /// In milliseconds since 1970.
+    pub fn started(&self) -> u64 {
+        self.started
     }
 
     pub fn uptime(&self) -> Duration {

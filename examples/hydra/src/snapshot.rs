@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 #[derive(Default)]
 pub struct Saves {
     is_saving: bool,
+    /// The last one has failed.
+    has_failed: bool,
     /// In seconds since 1970.
     last: u64,
 }
@@ -25,10 +27,18 @@ impl Saves {
     }
 
     fn end(&mut self, is_saved: bool) {
-        self.is_saving = false;
+        (self.is_saving, self.has_failed) = (false, !is_saved);
         if is_saved {
             self.last = now() / 1000;
         }
+    }
+
+    pub fn is_saving(&self) -> bool {
+        self.is_saving
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
     }
 
     pub fn last(&mut self, (): ()) -> u64 {

@@ -5,8 +5,9 @@ use crate::commands::table::{
     SHARES, SUBSCRIBED, WRITE, own, read, several, sum, write,
 };
 use crate::commands::{
-    bits, client, copies, databases, intersections, introspection, keyspace, manual, moves, persistence,
-    pops, publishing, replication, server, several as many, sorted_sets, sorting, subsequence, transactions,
+    bits, client, configuration, copies, databases, information, intersections, keyspace, manual, moves,
+    persistence, pops, publishing, replication, server, several as many, sorted_sets, sorting, subsequence,
+    transactions,
 };
 use crate::store::operation::Operation;
 
@@ -34,7 +35,7 @@ pub static COMMANDS: [Command; 180] = [
     own("client", -2, client::client, CONTAINER),
     own("cluster", -2, replication::cluster, CONTAINER),
     own("command", -1, manual::command, CONTAINER),
-    own("config", -2, introspection::config, CONTAINER),
+    own("config", -2, configuration::config, CONTAINER),
     several("copy", -3, copies::copy, BOTH, WRITE | GROWS),
     own("dbsize", 1, keyspace::size, ALL),
     write("decr", 2, Operation::Decr),
@@ -75,7 +76,7 @@ pub static COMMANDS: [Command; 180] = [
     write("incr", 2, Operation::Incr),
     write("incrby", 3, Operation::IncrBy),
     write("incrbyfloat", 3, Operation::IncrByFloat),
-    own("info", -1, introspection::info, 0),
+    own("info", -1, information::info, 0),
     own("keys", 2, keyspace::keys, ALL),
     own("lastsave", 1, persistence::last_save, 0),
     several("lcs", -3, subsequence::longest_common, BOTH, 0),

@@ -3,12 +3,13 @@
 mod bits;
 mod catalog;
 mod client;
+mod configuration;
 mod copies;
 mod databases;
 mod documentation;
 mod fetching;
+mod information;
 mod intersections;
-mod introspection;
 mod keyspace;
 mod manual;
 mod moves;

@@ -122,7 +122,7 @@ static CONFIG: &[Subcommand] = &[
         &["GET <pattern> [<pattern> ...]", "    Return the settings whose names match, and their values."],
     ),
     new("set", -4, &["SET <name> <value> [<name> <value> ...]", "    Change settings, all of them or none."]),
-    new("resetstat", 2, &["RESETSTAT", "    Accepted, without effect."]),
+    new("resetstat", 2, &["RESETSTAT", "    Reset statistics reported by the INFO command."]),
     HELP,
 ];
 

@@ -12,7 +12,7 @@ pub mod turns;
 
 pub use stream::Stream;
 
-use crate::clients::Clients;
+use crate::clients::{ClientCounts, Clients};
 use crate::commands::names::command;
 use crate::commands::subcommands;
 use crate::commands::table::{AT_ONCE, CONTAINER, Command, FREE, GROWS, HOLDS, Handler, SHARES};
@@ -71,7 +71,10 @@ impl Connection {
         let here = shards.iter().position(|shard| shard.trustee() == worker).unwrap_or(usize::MAX);
         let registered = Registered::new(addresses, worker.index(), settings.most_clients);
         drop(settings);
+        let received = ClientCounts { received: 1, ..ClientCounts::default() };
         let Some(registered) = registered else {
+            let counts = ClientCounts { rejected: 1, ..received };
+            server.clients.shards()[worker.index()].apply_here(|clients| clients.count(counts));
             // It may be gone already.
             drop(stream.write_all(b"-ERR max number of clients reached\r\n"));
             return;
@@ -95,7 +98,10 @@ impl Connection {
             is_executing: false,
             is_ending: false,
         };
-        connection.clients_here(|clients, client| clients.join(client, &connection.stream));
+        connection.clients_here(|clients, client| {
+            clients.join(client, &connection.stream);
+            clients.count(received);
+        });
         // A client that is gone is no error of this server's.
         drop(connection.run());
     }
@@ -123,13 +129,14 @@ impl Connection {
     /// Does all commands that have come. Returns whether more was read while one of them waited.
     fn serve_input(&mut self) -> io::Result<bool> {
         let (input, mut parser) = (self.input.take(), std::mem::take(&mut self.parser));
-        let mut at = 0;
+        let (mut at, mut commands) = (0, 0);
         while !self.is_ending {
             let limits = self.server.limits(self.is_authenticated);
             match parser.parse(&input, at, limits) {
                 Ok(Parsed::Incomplete) => break,
                 Ok(Parsed::Request(end)) => {
                     let count = parser.count();
+                    commands += u64::from(count > 0);
                     self.plan.has_more = end < input.len();
                     if count > FEW {
                         let arguments: Vec<_> =
@@ -155,6 +162,7 @@ impl Connection {
                 }
             }
         }
+        self.clients_here(|clients, _| clients.count(ClientCounts { commands, ..ClientCounts::default() }));
         self.parser = parser;
         let has_more = self.input.length() > 0;
         self.input.put_back(input, at);

@@ -122,9 +122,12 @@ impl Client {
     }
 
     fn line(&self, id: u64) -> String {
-        let Self { peer, name, since, database, is_resp3, .. } = self;
+        let Self { peer, local, name, since, database, is_resp3, is_subscribed, .. } = self;
         let (age, resp) = (since.elapsed().as_secs(), if *is_resp3 { 3 } else { 2 });
-        format!("id={id} addr={peer} name={name} age={age} db={database} resp={resp}\n")
+        let flags = if *is_subscribed { "P" } else { "N" };
+        format!(
+            "id={id} addr={peer} laddr={local} name={name} age={age} flags={flags} db={database} user=default resp={resp}\n"
+        )
     }
 }
 

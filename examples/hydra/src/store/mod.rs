@@ -79,6 +79,11 @@ impl Shard {
         vec![self.memory() as u64, hits, misses, expired, evicted]
     }
 
+    /// Counts from zero again.
+    pub fn reset_statistics(&mut self) {
+        self.counts = Counts::default();
+    }
+
     /// A key that exists and has not expired.
     #[inline]
     fn find(&mut self, key: &[u8]) -> Option<Slot> {

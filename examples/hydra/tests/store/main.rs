@@ -10,6 +10,7 @@ mod elements;
 mod expiry;
 mod forms;
 mod fractions;
+mod information;
 mod limits;
 mod manual;
 mod program;
