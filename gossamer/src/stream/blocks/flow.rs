@@ -373,7 +373,9 @@ impl Flow {
             let left = patience.map(|patience| patience.saturating_sub(silence.lasted(Instant::now())));
             if left == Some(Duration::ZERO) {
                 self.fail(Failure::Timeout);
-                continue;
+                // A stream that the consumer has taken does not fail any more, but waits no longer either.
+                let failure = self.failure().unwrap_or(Failure::Timeout);
+                return if ready(self) { Ok(()) } else { Err(failure) };
             }
             // Timed out or not, it looks again.
             let _timed_out = futex::wait(self.wakeups.as_ptr(), seen, left.map(|left| left.min(LOOK)));

@@ -161,3 +161,18 @@ impl AsFd for Ring {
         self.file.as_fd()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_also_when_all_was_taken_and_the_other_end_is_not_told() {
+        let ring = Ring::create(Geometry::new().block(4096).ahead(2).comeback(0)).unwrap();
+        ring.flow().end();
+        ring.flow().take();
+        let waited = ring.wait(Some(Duration::from_millis(1)), Flow::is_settled);
+        assert_eq!(waited, Err(Failure::Timeout));
+        assert_eq!(ring.flow().failure(), None);
+    }
+}
