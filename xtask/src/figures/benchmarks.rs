@@ -55,10 +55,10 @@ impl Benchmark {
                     each * clients
                 )
             }
-            // Keys of the client that fills the store: those whose number has four digits.
+            // Keys of the client that fills the store: those whose number has five digits.
             Self::Memtier => format!(
                 "-s 127.0.0.1 -p {port} --protocol {protocol} -t 1 -c {clients} --pipeline {at_once} -n {each} \
-                 --ratio 0:1 --key-prefix key:00000000 --key-minimum 1000 --key-maximum {} --distinct-client-seed \
+                 --ratio 0:1 --key-prefix key:0000000 --key-minimum 10000 --key-maximum {} --distinct-client-seed \
                  --hide-histogram",
                 KEYS - 1
             ),
