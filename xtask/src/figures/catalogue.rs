@@ -107,7 +107,7 @@ pub(super) const FIGURES: [Figure; 10] = [
     },
     Figure {
         number: 10,
-        title: "GET of 32 bytes, 50 clients",
+        title: "GET of 32 bytes, 50 clients, 100,000 keys",
         note: "One server and its client have a processor each; hydra with two workers shares both with the client.",
         panels: &[
             panel("redis-benchmark", PIPELINE, RATE),
@@ -118,7 +118,7 @@ pub(super) const FIGURES: [Figure; 10] = [
     },
     Figure {
         number: 11,
-        title: "GET of 32 bytes by servers",
+        title: "GET of 32 bytes by servers, 100,000 keys",
         note: "48 clients, 16 requests at once. Nodes of hydra are one store; of the others each has its own keys, and clients would have to know which. All share the processors with the client.",
         panels: &[panel(
             "one client for both protocols",
