@@ -27,9 +27,9 @@ pub struct Clients {
 /// What the clients of a worker have done so far.
 #[derive(NoRef, Clone, Copy, Default)]
 pub struct ClientCounts {
-    /// Connections.
+    /// Connections that are served.
     pub received: u64,
-    /// Connections that were too many.
+    /// Connections that were one too many.
     pub rejected: u64,
     pub commands: u64,
 }

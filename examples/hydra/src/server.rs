@@ -37,7 +37,7 @@ pub struct Server {
     /// In milliseconds since 1970.
     started: u64,
     /// Another number for each start.
-    pub nonce: u64,
+    nonce: u64,
 }
 
 /// By this, all nodes are ended.
@@ -128,9 +128,9 @@ impl Server {
         Limits { longest_argument: LONGEST_VALUE as i64, is_authenticated }
     }
 
-    /// In milliseconds since 1970.
-    pub fn started(&self) -> u64 {
-        self.started
+    /// 40 hexadecimal digits, which are others at each start.
+    pub fn run_id(&self) -> String {
+        format!("{:024x}{:016x}", self.started, self.nonce)
     }
 
     pub fn uptime(&self) -> Duration {

@@ -239,13 +239,13 @@ fn round(seed: u64) {
     for (at, bytes) in seen.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let right = written.get(at as usize..at as usize + bytes.len());
         if right != Some(&bytes) {
-            let first = bytes.iter().zip(&written[at as usize..]).position(|(a, b)| a != b);
-            let wrong = bytes.iter().zip(&written[at as usize..]).filter(|(a, b)| a != b).count();
+            let pairs = bytes.iter().zip(written.iter().skip(at as usize));
+            let wrong: Vec<_> = pairs.enumerate().filter(|(_, (read, written))| read != written).collect();
             panic!(
-                "{what}: {} bytes at {at} are wrong, {wrong} of them, from {first:?} on, {:?} instead of {:?}; {} in all",
+                "{what}: of {} bytes at {at} {} are wrong, with what was written: {:?}; {} in all",
                 bytes.len(),
-                &bytes[first.unwrap_or(0)..][..bytes.len().min(16)],
-                &written[at as usize + first.unwrap_or(0)..][..bytes.len().min(16)],
+                wrong.len(),
+                &wrong[..wrong.len().min(16)],
                 written.len()
             );
         }

@@ -82,7 +82,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs) -> Result<()
                 jobs.push(Job::new(name, &[10], move || {
                     let server = Served::start(*store, programs, *workers)?;
                     let of = |panel, y| reading(10, panel, &server.name(), pipeline, y);
-                    // Not many fewer than a server has time for: starting and ending are not to count.
+                    // About as many as a server answers in that time, so that starting and ending count little.
                     let requests = (60e3 * pipeline.min(40) as f64 * time.as_secs_f64()) as usize;
                     let mut readings = Vec::new();
                     let speaks = |benchmark: &&Benchmark| benchmark.speaks(store.protocol());

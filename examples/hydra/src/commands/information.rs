@@ -50,7 +50,7 @@ macro_rules! lines {
 
 fn server(connection: &Connection, text: &mut String) {
     let server = &connection.server;
-    let (started, uptime) = (server.started(), server.uptime().as_secs());
+    let uptime = server.uptime().as_secs();
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     lines!(text:
         "redis_version" = REDIS_VERSION,
@@ -62,8 +62,7 @@ fn server(connection: &Connection, text: &mut String) {
         "arch_bits" = usize::BITS,
         "multiplexing_api" = "epoll",
         "process_id" = process::id(),
-        // 40 digits, which no other server has.
-        "run_id" = format_args!("{:016x}{:016x}{:08x}", server.nonce, started, server.nonce as u32),
+        "run_id" = server.run_id(),
         "tcp_port" = server.settings.read().port,
         "server_time_usec" = now() * 1000,
         "uptime_in_seconds" = uptime,

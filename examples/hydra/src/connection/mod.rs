@@ -71,9 +71,8 @@ impl Connection {
         let here = shards.iter().position(|shard| shard.trustee() == worker).unwrap_or(usize::MAX);
         let registered = Registered::new(addresses, worker.index(), settings.most_clients);
         drop(settings);
-        let received = ClientCounts { received: 1, ..ClientCounts::default() };
         let Some(registered) = registered else {
-            let counts = ClientCounts { rejected: 1, ..received };
+            let counts = ClientCounts { rejected: 1, ..ClientCounts::default() };
             server.clients.shards()[worker.index()].apply_here(|clients| clients.count(counts));
             // It may be gone already.
             drop(stream.write_all(b"-ERR max number of clients reached\r\n"));
@@ -100,7 +99,7 @@ impl Connection {
         };
         connection.clients_here(|clients, client| {
             clients.join(client, &connection.stream);
-            clients.count(received);
+            clients.count(ClientCounts { received: 1, ..ClientCounts::default() });
         });
         // A client that is gone is no error of this server's.
         drop(connection.run());

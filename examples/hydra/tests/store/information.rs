@@ -54,6 +54,7 @@ fn clients_that_are_too_many_are_counted() {
     }
     let found = info(&mut client, "all");
     assert_eq!((number(&found, "rejected_connections"), number(&found, "connected_clients")), (3, 1));
+    assert_eq!(number(&found, "total_connections_received"), 1);
 }
 
 #[test]

@@ -373,7 +373,7 @@ impl Flow {
             let left = patience.map(|patience| patience.saturating_sub(silence.lasted(Instant::now())));
             if left == Some(Duration::ZERO) {
                 self.fail(Failure::Timeout);
-                // A stream that the consumer has taken does not fail any more, but waits no longer either.
+                // None if all was taken: such a stream cannot fail any more, but nobody waits beyond their patience.
                 let failure = self.failure().unwrap_or(Failure::Timeout);
                 return if ready(self) { Ok(()) } else { Err(failure) };
             }

@@ -3,9 +3,11 @@
 use crate::stream::Geometry;
 use crate::stream::blocks::flow::Flow;
 
-/// How far the producer had come at one moment. All that is decided about a block is decided as of that moment: the label of a block
-/// says nothing (U4) until it was handed over or flushed, so who looks at the label first, and only then sees the block as handed
-/// over, takes what an earlier block has left in the slot of a hole for its bytes.
+/// How far the producer had come at one moment, by which everything about what comes next is decided.
+///
+/// A label means nothing until its block was handed over or flushed (U4). A pump that looked at the label first, and then asked again
+/// how far the producer is, could take a hole that was handed over in between for a block, and send what an earlier block has left
+/// in its slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Produced {
     ended: bool,
