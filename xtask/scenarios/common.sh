@@ -78,6 +78,8 @@ start_nodes() {
         GOSSAMER_NODES=$GOSSAMER_NODES,127.0.0.1:$((first_port + node))
     done
     export GOSSAMER_NODES GOSSAMER_TOKEN=$TOKEN
+    # A node in the background empties its files some time later; until then those of nodes before it would be read.
+    rm -f /tmp/output? /tmp/errors?
     for node in $(seq 0 $(($1 - 1))); do
         GOSSAMER_NODE=$node ./rack_program "$2" >"/tmp/output$node" 2>"/tmp/errors$node" &
         pids="$pids $!"
