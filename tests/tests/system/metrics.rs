@@ -6,7 +6,7 @@ use gossamer::metrics::{
 use gossamer::{Config, Runtime, Trustee};
 use integration_tests::{in_runtime, isolated, panic_text, wait_until, watched, workers};
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier, LazyLock, mpsc};
@@ -274,7 +274,30 @@ fn scrapers_that_do_not_read_hold_nobody_up() {
             assert!(header.starts_with(&format!("HTTP/1.1 {status}")), "{header}");
         }
         runtime.shutdown();
-        assert!(TcpStream::connect(address).is_err(), "it ends with its runtime");
+    });
+}
+
+#[test]
+fn a_server_ends_with_its_runtime_though_a_process_that_is_being_started_has_its_socket() {
+    isolated(|| {
+        let (runtime, address) = served(1);
+        // SAFETY: the child makes system calls only.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: as above; it is asleep, and ends after a while in any case.
+            unsafe { libc::alarm(20) };
+            // SAFETY: as above.
+            unsafe { libc::pause() };
+        }
+        runtime.shutdown();
+        assert_eq!(TcpStream::connect(address).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+        let again = Runtime::start(Config::default().threads(1).metrics(address)).unwrap();
+        assert!(ask(address, PLAIN).0.starts_with("HTTP/1.1 200"));
+        again.shutdown();
+        // SAFETY: the child is ours.
+        unsafe { libc::kill(child, libc::SIGKILL) };
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) }, child);
     });
 }
 

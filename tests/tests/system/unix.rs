@@ -2,7 +2,7 @@
 
 use gossamer::net::{UnixDatagram, UnixListener, UnixStream};
 use gossamer::{block_on, spawn_with, timeout};
-use integration_tests::{in_runtime, watched};
+use integration_tests::{in_runtime, isolated, watched};
 use std::io::{BufRead, BufReader, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt;
@@ -40,32 +40,35 @@ fn abstract_name(name: &str) -> SocketAddr {
 
 #[test]
 fn fibers_talk_over_a_path() {
-    in_runtime(2, || {
-        let place = Place::new();
-        let listener = UnixListener::bind(place.path("socket")).unwrap();
-        let client = |path: String| {
-            let mut stream = UnixStream::connect(path).unwrap();
-            stream.write_all(b"one\ntwo\n").unwrap();
-            stream.shutdown(Shutdown::Write).unwrap();
-            let lines = BufReader::new(stream).lines();
-            lines.collect::<Result<Vec<_>, _>>().unwrap()
-        };
-        let path = place.path("socket").to_str().unwrap().to_owned();
-        let clients: Vec<_> = (0..20).map(|_| spawn_with(client, path.clone())).collect();
-        for stream in listener.incoming().take(20).map(Result::unwrap) {
-            drop(spawn_with(
-                |mut stream: UnixStream| {
-                    let text = std::io::read_to_string(&mut stream).unwrap();
-                    stream.write_all(text.to_uppercase().as_bytes()).unwrap();
-                },
-                stream,
-            ));
-        }
-        clients.into_iter().for_each(|client| assert_eq!(client.join(), ["ONE", "TWO"]));
-        assert_eq!(UnixListener::bind(place.path("socket")).unwrap_err().kind(), ErrorKind::AddrInUse);
-        drop(listener);
-        let refused = UnixStream::connect(place.path("socket")).unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+    // A process that another test starts has the listener, too, until it executes its program.
+    isolated(|| {
+        in_runtime(2, || {
+            let place = Place::new();
+            let listener = UnixListener::bind(place.path("socket")).unwrap();
+            let client = |path: String| {
+                let mut stream = UnixStream::connect(path).unwrap();
+                stream.write_all(b"one\ntwo\n").unwrap();
+                stream.shutdown(Shutdown::Write).unwrap();
+                let lines = BufReader::new(stream).lines();
+                lines.collect::<Result<Vec<_>, _>>().unwrap()
+            };
+            let path = place.path("socket").to_str().unwrap().to_owned();
+            let clients: Vec<_> = (0..20).map(|_| spawn_with(client, path.clone())).collect();
+            for stream in listener.incoming().take(20).map(Result::unwrap) {
+                drop(spawn_with(
+                    |mut stream: UnixStream| {
+                        let text = std::io::read_to_string(&mut stream).unwrap();
+                        stream.write_all(text.to_uppercase().as_bytes()).unwrap();
+                    },
+                    stream,
+                ));
+            }
+            clients.into_iter().for_each(|client| assert_eq!(client.join(), ["ONE", "TWO"]));
+            assert_eq!(UnixListener::bind(place.path("socket")).unwrap_err().kind(), ErrorKind::AddrInUse);
+            drop(listener);
+            let refused = UnixStream::connect(place.path("socket")).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        });
     });
 }
 

@@ -18,8 +18,10 @@ use connection::{ScrapeConnection, ScrapeProgress, ScrapeSocket};
 use mio::event::Source;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
+use rustix::net::Shutdown;
 use std::fs;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,6 +141,13 @@ impl ScrapeListener {
         }
     }
 
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(listener) => listener.as_fd(),
+            Self::Unix(listener, _) => listener.as_fd(),
+        }
+    }
+
     fn accept(&self) -> io::Result<Box<dyn ScrapeSocket>> {
         match self {
             Self::Tcp(listener) => {
@@ -148,6 +157,14 @@ impl ScrapeListener {
                 listener.accept().map(|(stream, _)| Box::new(stream) as Box<dyn ScrapeSocket>)
             }
         }
+    }
+}
+
+impl Drop for ScrapeListener {
+    /// Until it executes its program, a process that is being started has the socket, too. Nobody is to connect to that,
+    /// and the next runtime has to have the address.
+    fn drop(&mut self) {
+        let _ended = rustix::net::shutdown(self.descriptor(), Shutdown::Both);
     }
 }
 
