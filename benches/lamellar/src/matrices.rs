@@ -14,26 +14,36 @@ pub fn own_part(world: &LamellarWorld, size: usize) -> Range<usize> {
     (world.my_pe() * each).min(size)..((world.my_pe() + 1) * each).min(size)
 }
 
-/// Rows with their elements: a counting sort.
+/// Rows that are filled together: what they need fits a processor's own cache.
+const BLOCK: usize = 1 << 15;
+
+/// Rows with their elements: a counting sort, block by block.
 fn filled_rows(count: usize, elements: &[(u32, u32)]) -> Rows {
-    // Where each row starts, and in the end where it ends.
-    let mut places = vec![0; count + 1];
-    elements.iter().for_each(|(row, _)| places[*row as usize + 1] += 1);
-    (1..places.len()).for_each(|row| places[row] += places[row - 1]);
-    let mut sorted = vec![0; elements.len()];
+    let mut blocks = vec![Vec::new(); count.div_ceil(BLOCK)];
     for (row, column) in elements {
-        let place = &mut places[*row as usize];
-        sorted[*place] = *column;
-        *place += 1;
+        blocks[*row as usize / BLOCK].push((*row, *column));
     }
-    let mut start = 0;
-    let filled = |end: usize| {
-        sorted[start..end].sort_unstable();
-        let row = sorted[start..end].to_vec();
-        start = end;
-        row
-    };
-    places.into_iter().take(count).map(filled).collect()
+    let (mut rows, mut sorted) = (Rows::with_capacity(count), Vec::new());
+    for elements in blocks {
+        let block = BLOCK.min(count - rows.len());
+        // Where each row starts, and in the end where it ends.
+        let mut places = vec![0; block + 1];
+        elements.iter().for_each(|(row, _)| places[*row as usize % BLOCK + 1] += 1);
+        (1..places.len()).for_each(|row| places[row] += places[row - 1]);
+        sorted.resize(elements.len(), 0);
+        for (row, column) in elements {
+            let place = &mut places[row as usize % BLOCK];
+            sorted[*place] = column;
+            *place += 1;
+        }
+        let mut start = 0;
+        for end in places.into_iter().take(block) {
+            sorted[start..end].sort_unstable();
+            rows.push(sorted[start..end].to_vec());
+            start = end;
+        }
+    }
+    rows
 }
 
 /// A process's rows of a transposed matrix, of which it had these.

@@ -7,6 +7,9 @@ use gossamer::collections::{DistVec, Frontier};
 use gossamer::{NoRef, TeamMember, Workers};
 use std::time::Duration;
 
+/// Rows whose questions are gathered before they are asked: a view of the own rows cannot wait for answers.
+const ROWS_AT_ONCE: usize = 256;
+
 /// A triangle is three vertices with an edge between any two. Each row of the graph has the neighbours with lower
 /// numbers; the middle vertex is asked whether it has an edge to the lowest.
 pub fn triangles(size: usize) -> (String, Duration) {
@@ -31,12 +34,16 @@ pub fn triangles(size: usize) -> (String, Duration) {
                     }
                 },
             );
-            let rows = vertices.local(|vertices| vertices.iter().map(|(row, _)| row.clone()).collect());
-            let rows: Vec<Vec<u32>> = rows.unwrap_or_default();
-            for row in rows {
-                for (at, middle) in row.iter().enumerate() {
-                    ask.extend(row[..at].iter().map(|lowest| (*middle as usize, *lowest)));
-                }
+            let (rows, mut questions) = (vertices.local(|rows| rows.len()).unwrap_or_default(), Vec::new());
+            for first in (0..rows).step_by(ROWS_AT_ONCE) {
+                vertices.local(|rows| {
+                    for (row, _) in rows.iter().skip(first).take(ROWS_AT_ONCE) {
+                        for (at, middle) in row.iter().enumerate() {
+                            questions.extend(row[..at].iter().map(|lowest| (*middle as usize, *lowest)));
+                        }
+                    }
+                });
+                ask.extend(questions.drain(..));
             }
             ask.finish();
         }

@@ -3,7 +3,7 @@
 
 use crate::vectors::random_permutation;
 use crate::{random, timed};
-use gossamer::collections::{DistVec, Elements};
+use gossamer::collections::DistVec;
 use gossamer::{TeamMember, Workers};
 use std::time::Duration;
 
@@ -28,13 +28,16 @@ pub fn sort_rows(matrix: &Matrix) {
     matrix.par_for_each(const { |_, row: &mut Vec<u32>| row.sort_unstable() });
 }
 
-/// Elements of a matrix by row and column, as they come from one worker: those of each row in order.
-type Arrived = Vec<(u32, u32)>;
+/// Rows that are filled together: what they need fits a processor's own cache.
+const BLOCK: usize = 1 << 15;
+/// What one worker has for another: for each block of its rows the elements by row, counted from the worker's first
+/// one, and column. Those of each row are in order.
+type Arrived = Vec<Vec<(u32, u32)>>;
 /// Rows that are looked at before the worker serves others.
 const ROWS_AT_ONCE: usize = 4096;
 
-/// The matrix with rows for columns. A worker gets the elements of its rows in a list from each worker, and puts them
-/// where they belong when all are there: a row that grew with each element would be moved again and again.
+/// The matrix with rows for columns. A worker gets the elements of its rows from each worker, and puts them where they
+/// belong when all are there: a row that grew with each element would be moved again and again.
 pub fn transposed(matrix: &Matrix) -> Matrix {
     let transposed = DistVec::from_fn(matrix.len(), const { |_| Vec::new() });
     let workers = Workers::all().trustees().len();
@@ -42,19 +45,22 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     let send = const {
         |member: &TeamMember, (matrix, transposed, arrived): (Matrix, Matrix, DistVec<Arrived>)| {
             let (workers, each) = (member.count(), matrix.len().div_ceil(member.count()) as u32);
-            let mut lists = vec![Arrived::new(); workers];
+            let mut lists = vec![vec![Vec::new(); (each as usize).div_ceil(BLOCK)]; workers];
             let rows = matrix.local(|rows| rows.len()).unwrap_or_default();
             for first in (0..rows).step_by(ROWS_AT_ONCE) {
                 matrix.local(|rows| {
                     let some = &rows[first..rows.len().min(first + ROWS_AT_ONCE)];
                     for (column, row) in (rows.index_of(first) as u32..).zip(some) {
-                        row.iter().for_each(|row| lists[(row / each) as usize].push((*row, column)));
+                        for row in row {
+                            let (to, row) = (row / each, row % each);
+                            lists[to as usize][row as usize / BLOCK].push((row, column));
+                        }
                     }
                 });
             }
             let place = |to| to * workers + member.index();
             let lists = lists.into_iter().enumerate();
-            let sent: Vec<_> = lists.map(|(to, list)| arrived.set_async(place(to), list)).collect();
+            let sent: Vec<_> = lists.map(|(to, lists)| arrived.set_async(place(to), lists)).collect();
             sent.into_iter().for_each(|sent| sent.wait());
             member.barrier();
             let arrived = arrived.local(|lists| lists.iter_mut().map(std::mem::take).collect::<Vec<_>>());
@@ -65,28 +71,27 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     transposed
 }
 
-/// Fills rows, which are neighbours, with their elements: a counting sort. What each worker has sent is in order, and
-/// so are the workers.
-fn fill_rows(rows: &mut Elements<Vec<u32>>, lists: &[Arrived]) {
-    if rows.is_empty() {
-        return;
-    }
-    let first = rows.index_of(0);
-    let row_of = |element: &(u32, u32)| element.0 as usize - first;
-    // Where each row starts, and in the end where it ends.
-    let mut places = vec![0; rows.len() + 1];
-    lists.iter().flatten().for_each(|element| places[row_of(element) + 1] += 1);
-    (1..places.len()).for_each(|row| places[row] += places[row - 1]);
-    let mut sorted = vec![0; places[rows.len()]];
-    for element in lists.iter().flatten() {
-        let place = &mut places[row_of(element)];
-        sorted[*place] = element.1;
-        *place += 1;
-    }
-    let mut start = 0;
-    for (row, end) in rows.iter_mut().zip(places) {
-        *row = sorted[start..end].to_vec();
-        start = end;
+/// Fills rows with their elements, block by block: a counting sort. What each worker has sent is in order, and so are
+/// the workers.
+fn fill_rows(rows: &mut [Vec<u32>], arrived: &[Arrived]) {
+    let mut sorted = Vec::new();
+    for (block, rows) in rows.chunks_mut(BLOCK).enumerate() {
+        let elements = || arrived.iter().flat_map(|blocks| &blocks[block]);
+        // Where each row starts, and in the end where it ends.
+        let mut places = vec![0; rows.len() + 1];
+        elements().for_each(|(row, _)| places[*row as usize % BLOCK + 1] += 1);
+        (1..places.len()).for_each(|row| places[row] += places[row - 1]);
+        sorted.resize(places[rows.len()], 0);
+        elements().for_each(|(row, column)| {
+            let place = &mut places[*row as usize % BLOCK];
+            sorted[*place] = *column;
+            *place += 1;
+        });
+        let mut start = 0;
+        for (row, end) in rows.iter_mut().zip(places) {
+            *row = sorted[start..end].to_vec();
+            start = end;
+        }
     }
 }
 
@@ -95,12 +100,16 @@ pub fn permuted(matrix: &Matrix, rows: &DistVec<u32>, columns: &DistVec<u32>) ->
     let permuted = DistVec::from_fn(matrix.len(), const { |_| Vec::new() });
     let send = const {
         |_: &TeamMember, (matrix, rows, columns, permuted): (Matrix, DistVec<u32>, DistVec<u32>, Matrix)| {
-            let own = matrix.local(|rows| rows.indexed().map(|(index, row)| (index, row.clone())).collect());
-            let own: Vec<(usize, Vec<u32>)> = own.unwrap_or_default();
+            let (mut own, mut elements) = (Vec::new(), Vec::new());
+            matrix.local(|rows| {
+                for (index, row) in rows.indexed() {
+                    own.push((index, row.len()));
+                    elements.extend_from_slice(row);
+                }
+            });
             let places = rows.gather(own.iter().map(|(index, _)| *index));
-            let mut renamed =
-                columns.gather(own.iter().flat_map(|(_, row)| row.iter().map(|at| *at as usize))).into_iter();
-            let renamed = own.iter().map(|(_, row)| renamed.by_ref().take(row.len()).collect());
+            let mut renamed = columns.gather(elements.iter().map(|column| *column as usize)).into_iter();
+            let renamed = own.iter().map(|(_, len)| renamed.by_ref().take(*len).collect());
             permuted.scatter(places.into_iter().map(|place| place as usize).zip(renamed));
         }
     };
