@@ -53,7 +53,7 @@ mod acceptors;
 mod address;
 mod available;
 mod builder;
-mod closing;
+pub(crate) mod closing;
 mod common;
 pub(crate) mod fiber_socket;
 mod keepalive;

@@ -13,15 +13,14 @@ pub(crate) use connection::fuzz as fuzz_requests;
 use crate::counters::address::MetricsAddress;
 use crate::metrics::read::{node_of, of_node};
 use crate::metrics::text::{self, TextFormat};
+use crate::net::closing::end_listening;
 use crate::worker::shared::Shared;
 use connection::{ScrapeConnection, ScrapeProgress, ScrapeSocket};
 use mio::event::Source;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
-use rustix::net::Shutdown;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -141,13 +140,6 @@ impl ScrapeListener {
         }
     }
 
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(listener) => listener.as_fd(),
-            Self::Unix(listener, _) => listener.as_fd(),
-        }
-    }
-
     fn accept(&self) -> io::Result<Box<dyn ScrapeSocket>> {
         match self {
             Self::Tcp(listener) => {
@@ -164,7 +156,11 @@ impl Drop for ScrapeListener {
     /// Until it executes its program, a process that is being started has the socket, too. Nobody is to connect to that,
     /// and the next runtime has to have the address.
     fn drop(&mut self) {
-        let _ended = rustix::net::shutdown(self.descriptor(), Shutdown::Both);
+        // It fails only for a socket that does not listen.
+        let _ended = match self {
+            Self::Tcp(listener) => end_listening(listener),
+            Self::Unix(listener, _) => end_listening(listener),
+        };
     }
 }
 
