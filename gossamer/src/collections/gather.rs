@@ -1,7 +1,7 @@
 //! Many elements by their indices: a batch for each worker that has any.
 
 use crate::collections::dist_vec::out_of_range;
-use crate::collections::near::Near;
+use crate::collections::near::own_part;
 use crate::collections::{DistVec, Elements};
 use crate::structures::interleaving::Interleaving;
 use crate::sys::memory::{large_pages, prefetch};
@@ -68,21 +68,18 @@ impl<T: NoRef + Clone> DistVec<T> {
     pub fn gather_into(&self, indices: impl IntoIterator<Item = usize>, found: &mut Vec<T>) {
         let mut indices = indices.into_iter();
         found.reserve(indices.size_hint().0);
-        let (mut rounds, near) = (LookUps::of(self), Near::of(self));
+        let mut rounds = LookUps::of(self);
         let most = GATHERED * self.parts.len().min(MOST_PARTS);
         loop {
             let mut round = rounds.spare.pop().unwrap_or_else(|| Round::new(self.parts.len()));
             // Not `for_each`, whose closure would be named as the caller when a panic is reported.
             for index in indices.by_ref().take(most) {
                 let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
-                if let Some(near) = near {
-                    near.fetch(part, offset.get());
-                }
                 round.order.push(part, offset.number());
             }
             let is_last = round.order.len() < most;
             let left = if is_last { 0 } else { UNDER_WAY - 1 };
-            if let Err(error) = rounds.send(round, near).and_then(|()| rounds.take_all_but(left, found)) {
+            if let Err(error) = rounds.send_and_take(round, left, found) {
                 rethrow(error, Location::caller());
             }
             if is_last {
@@ -138,6 +135,8 @@ impl<T> Round<T> {
 /// LookUps under way, in their order.
 struct LookUps<'a, T: NoRef> {
     vector: &'a DistVec<T>,
+    /// The part that is at hand, which needs no request.
+    own: Option<usize>,
     sent: VecDeque<Round<T>>,
     /// By the number of a round, and the part.
     replies: Replies<(usize, usize), Wanted<T>>,
@@ -148,42 +147,45 @@ struct LookUps<'a, T: NoRef> {
 
 impl<'a, T: NoRef + Clone> LookUps<'a, T> {
     fn of(vector: &'a DistVec<T>) -> Self {
-        Self { vector, sent: VecDeque::new(), replies: Replies::new(), first: 0, spare: Vec::new() }
+        let own = own_part(vector);
+        Self { vector, own, sent: VecDeque::new(), replies: Replies::new(), first: 0, spare: Vec::new() }
     }
 
-    /// Sends a round to the other workers, and looks up what is near.
+    /// Sends a round to the other workers, and takes what was found until no more than `left` rounds are under way.
     #[track_caller]
-    fn send(&mut self, mut round: Round<T>, near: Option<Near>) -> Result<(), DelegationError> {
-        let look_up = const { |elements: &mut Elements<T>, wanted: Wanted<T>| look_up(elements, wanted) };
-        let number = self.first + self.sent.len();
-        let own = near.map(Near::part);
-        for (part, wanted) in round.wanted.iter_mut().enumerate() {
-            wanted.0.extend(round.order.asked(part));
-            if wanted.0.is_empty() || Some(part) == own {
-                continue;
-            }
-            round.missing += 1;
-            let (trust, wanted) = (&self.vector.parts[part], std::mem::take(wanted));
-            trust.apply_with_into(&self.replies, (number, part), look_up, wanted);
-        }
-        if let Some(own) = own {
-            let wanted = std::mem::take(&mut round.wanted[own]);
-            round.wanted[own] =
-                self.vector.parts[own].try_apply_here(|elements| self::look_up(elements, wanted))?;
-        }
-        self.sent.push_back(round);
-        Ok(())
-    }
-
-    #[track_caller]
-    fn take_all_but(&mut self, left: usize, found: &mut Vec<T>) -> Result<(), DelegationError> {
+    fn send_and_take(
+        &mut self,
+        round: Round<T>,
+        left: usize,
+        found: &mut Vec<T>,
+    ) -> Result<(), DelegationError> {
+        self.send(round);
         while self.sent.len() > left {
             self.take(found)?;
         }
         Ok(())
     }
 
-    /// Waits for the first round, and takes what was found.
+    #[track_caller]
+    fn send(&mut self, mut round: Round<T>) {
+        let look_up = const { |elements: &mut Elements<T>, wanted: Wanted<T>| look_up(elements, wanted) };
+        let number = self.first + self.sent.len();
+        for (part, wanted) in round.wanted.iter_mut().enumerate() {
+            if Some(part) == self.own {
+                continue;
+            }
+            wanted.0.extend(round.order.asked(part));
+            if wanted.0.is_empty() {
+                continue;
+            }
+            round.missing += 1;
+            let (trust, wanted) = (&self.vector.parts[part], std::mem::take(wanted));
+            trust.apply_with_into(&self.replies, (number, part), look_up, wanted);
+        }
+        self.sent.push_back(round);
+    }
+
+    /// Waits for the first round, takes what was found, and looks up what is at hand.
     #[track_caller]
     fn take(&mut self, found: &mut Vec<T>) -> Result<(), DelegationError> {
         while self.sent.front().is_some_and(|round| round.missing > 0) {
@@ -195,8 +197,16 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
         let Some(mut round) = self.sent.pop_front() else { return Ok(()) };
         self.first += 1;
         let mut merging = round.order.merge_into(found);
+        // What is at hand first: if a clone panics, what the others have found is dropped.
+        if let Some(own) = self.own {
+            self.vector.parts[own].try_apply_here(|elements| {
+                merging.answer(own, FETCHED_BEFORE, |offset, later| copy(elements, offset, later));
+            })?;
+        }
         for (part, (_, values)) in round.wanted.iter_mut().enumerate() {
-            merging.fill(part, values.drain(..));
+            if Some(part) != self.own {
+                merging.fill(part, values.drain(..));
+            }
         }
         merging.finish();
         self.spare.push(round);
@@ -206,13 +216,17 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
 
 fn look_up<T: Clone>(elements: &[T], (mut offsets, mut values): Wanted<T>) -> Wanted<T> {
     values.reserve_exact(offsets.len());
-    values.extend(offsets.iter().enumerate().map(|(at, offset)| {
-        if let Some(soon) = offsets.get(at + FETCHED_BEFORE).and_then(|offset| elements.get(*offset as usize))
-        {
-            prefetch::read(soon);
-        }
-        elements[*offset as usize].clone()
-    }));
+    let later = |at: usize| offsets.get(at + FETCHED_BEFORE).copied();
+    values.extend(offsets.iter().enumerate().map(|(at, offset)| copy(elements, *offset, later(at))));
     offsets.clear();
     (offsets, values)
+}
+
+/// A copy of an element; the one at `later` is fetched into the cache.
+#[inline(always)]
+fn copy<T: Clone>(elements: &[T], offset: u32, later: Option<u32>) -> T {
+    if let Some(later) = later.and_then(|offset| elements.get(offset as usize)) {
+        prefetch::read(later);
+    }
+    elements[offset as usize].clone()
 }

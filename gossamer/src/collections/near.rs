@@ -18,11 +18,7 @@ pub(super) struct Near {
 impl Near {
     /// The first part that is on this worker, if the caller is a fiber.
     pub(super) fn of<T>(vector: &DistVec<T>) -> Option<Self> {
-        if context::current() != Context::Fiber {
-            return None;
-        }
-        let here = Trustee::here();
-        let part = vector.parts.iter().position(|part| part.trustee() == here)?;
+        let part = own_part(vector)?;
         Some(Self { part, first: first_of(&vector.parts[part]), bytes: size_of::<T>() })
     }
 
@@ -37,6 +33,15 @@ impl Near {
         let mask = usize::from(part == self.part).wrapping_neg();
         prefetch::write(self.first.wrapping_add(offset.wrapping_mul(self.bytes) & mask));
     }
+}
+
+/// The first part that is on this worker, if the caller is a fiber.
+pub(super) fn own_part<T>(vector: &DistVec<T>) -> Option<usize> {
+    if context::current() != Context::Fiber {
+        return None;
+    }
+    let here = Trustee::here();
+    vector.parts.iter().position(|part| part.trustee() == here)
 }
 
 fn first_of<T>(elements: &Trust<crate::collections::Elements<T>>) -> *const u8 {

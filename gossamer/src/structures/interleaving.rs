@@ -3,7 +3,7 @@
 //! N3: the places in all rows of an [`Interleaving`] are the numbers below `len`, each once, until a [`Merging`] drains
 //! them.
 //! N4: of the first `len` places behind the values of a [`Merging`]'s vector, `len - missing` have a value; those that
-//! have none are still in a row, or were drained without one.
+//! have none are still in a row, or were taken out of it without one.
 
 use std::mem::MaybeUninit;
 
@@ -72,6 +72,24 @@ impl<T> Merging<'_, T> {
         }
     }
 
+    /// Answers a row: each number, with the one that comes `ahead` numbers later, if any. If that panics, the row has no
+    /// answers.
+    pub(crate) fn answer(&mut self, row: usize, ahead: usize, mut answer: impl FnMut(u32, Option<u32>) -> T) {
+        let mut asked = std::mem::take(&mut self.asked.rows[row]);
+        let room = &mut self.vector.spare_capacity_mut()[..self.len];
+        let mut answered = Answered { asked: &asked, room, count: 0 };
+        for (at, (place, number)) in asked.iter().enumerate() {
+            let later = asked.get(at + ahead).map(|(_, number)| *number);
+            answered.room[*place as usize].write(answer(*number, later));
+            answered.count += 1;
+        }
+        std::mem::forget(answered);
+        // As in `fill`: no place is in a row twice (N3), and each of these has a value (N4).
+        self.missing -= asked.len();
+        asked.clear();
+        self.asked.rows[row] = asked;
+    }
+
     /// # Panics
     /// If a row had fewer answers than it was asked for.
     pub(crate) fn finish(self) {
@@ -89,9 +107,27 @@ impl<T> Drop for Merging<'_, T> {
     }
 }
 
+/// The first `count` answers of a row, which are dropped with it.
+struct Answered<'a, T> {
+    asked: &'a [(u32, u32)],
+    room: &'a mut [MaybeUninit<T>],
+    count: usize,
+}
+
+impl<T> Drop for Answered<'_, T> {
+    fn drop(&mut self) {
+        for (place, _) in &self.asked[..self.count] {
+            // SAFETY: this place has a value, and no other is dropped in it (N3); it counts as missing (N4), so nobody
+            // takes it.
+            unsafe { self.room[*place as usize].assume_init_drop() };
+        }
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::Interleaving;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::rc::Rc;
 
     #[test]
@@ -110,6 +146,34 @@ mod tests {
             assert_eq!(found[1..], expected);
             assert_eq!(asked.len(), 0);
         }
+    }
+
+    #[test]
+    fn a_row_is_answered_by_its_numbers() {
+        let (mut asked, mut found) = (Interleaving::new(2), Vec::new());
+        [(0, 5), (1, 1), (0, 6), (0, 7)].iter().for_each(|(row, number)| asked.push(*row, *number));
+        let mut merging = asked.merge_into(&mut found);
+        merging.fill(1, [(10, Some(0))]);
+        merging.answer(0, 2, |number, later| (2 * number, later));
+        merging.finish();
+        assert_eq!(found, [(10, Some(7)), (10, Some(0)), (12, None), (14, None)]);
+        assert_eq!(asked.asked(0).count(), 0);
+    }
+
+    #[test]
+    fn answers_before_a_panic_are_dropped_and_do_not_count() {
+        let (mut asked, mut found, answer) = (Interleaving::new(1), Vec::new(), Rc::new(()));
+        (0..3).for_each(|number| asked.push(0, number));
+        let mut merging = asked.merge_into(&mut found);
+        for _ in 0..2 {
+            let answer =
+                |number, _| if number < 2 { answer.clone() } else { panic!("no answer to {number}") };
+            drop(catch_unwind(AssertUnwindSafe(|| merging.answer(0, 1, answer))));
+        }
+        assert_eq!(Rc::strong_count(&answer), 1);
+        let missing = catch_unwind(AssertUnwindSafe(|| merging.finish())).unwrap_err();
+        assert_eq!(missing.downcast_ref::<String>().unwrap(), "3 answers are missing");
+        assert_eq!(found, []);
     }
 
     #[test]
