@@ -22,8 +22,11 @@ impl Wake for Bad {
 
 /// Asks with a waker that panics, and waits until it has panicked.
 fn ask(number: &Trust<u64>) {
+    static POLLED: AtomicBool = AtomicBool::new(false);
     let slow = |number: &mut u64| {
-        std::thread::sleep(Duration::from_millis(100));
+        while !POLLED.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         *number += 1;
     };
     let mut pending = pin!(number.apply_async(slow));
@@ -32,6 +35,7 @@ fn ask(number: &Trust<u64>) {
     gossamer::block_on(async {
         assert!(pending.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     });
+    POLLED.store(true, Ordering::SeqCst);
     integration_tests::wait_until(|| WOKEN.load(Ordering::SeqCst));
 }
 

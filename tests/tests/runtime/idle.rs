@@ -102,7 +102,7 @@ fn a_sleeping_worker_wakes_for_its_timers_in_order() {
     in_runtime(2, || {
         let started = Instant::now();
         let woken = entrust(Vec::new());
-        let fibers: Vec<_> = [40_u64, 10, 30, 20, 0]
+        let fibers: Vec<_> = [800_u64, 200, 600, 400, 0]
             .into_iter()
             .map(|milliseconds| {
                 let body = |(woken, milliseconds): (gossamer::Trust<Vec<u64>>, u64)| {
@@ -113,8 +113,8 @@ fn a_sleeping_worker_wakes_for_its_timers_in_order() {
             })
             .collect();
         fibers.into_iter().for_each(|fiber| fiber.join());
-        assert!(started.elapsed() >= Duration::from_millis(40));
-        assert_eq!(woken.apply(|woken| woken.clone()), [0, 10, 20, 30, 40]);
+        assert!(started.elapsed() >= Duration::from_millis(800));
+        assert_eq!(woken.apply(|woken| woken.clone()), [0, 200, 400, 600, 800]);
     });
 }
 

@@ -113,12 +113,19 @@ fn pending_results_and_fibers_may_be_awaited_under_tokio() {
     beside_a_runtime(|numbers| {
         let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         tokio.block_on(async move {
+            static HELD: AtomicBool = AtomicBool::new(false);
             for number in &numbers {
                 assert_eq!(number.apply_with_async(|number, by| *number + by, 5).await, 5);
                 // While the answer is awaited, other tasks run.
-                let slow = number.apply_async(|_| thread::sleep(Duration::from_millis(20)));
+                HELD.store(true, Ordering::Relaxed);
+                let slow = number.apply_async(|_| {
+                    while HELD.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                });
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 assert!(!slow.is_finished());
+                HELD.store(false, Ordering::Relaxed);
                 slow.await;
                 let fiber = number.trustee().spawn(|| {
                     gossamer::sleep(Duration::from_millis(5));

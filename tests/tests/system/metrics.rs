@@ -29,14 +29,23 @@ fn by(worker: &WorkerMetrics, route: RequestRoute) -> &RequestMetrics {
     worker.requests.iter().find(|requests| requests.route == route).expect("requests by this way")
 }
 
+/// Waits until its worker has counted what it has answered: that comes a moment after the answer, and before what other
+/// threads ask.
+fn settle(there: &gossamer::Trust<u64>) {
+    let there = there.clone();
+    gossamer::unblock(move || there.apply(|_| ()));
+}
+
 #[test]
 fn requests_are_counted_by_their_way_at_both_ends() {
     in_runtime(2, || {
         let [here, there] = [0, 1].map(|worker| Trustee::all()[worker].entrust(0_u64));
         there.apply(|_| ());
+        settle(&there);
         let passed = counted(|| {
             (0..5).for_each(|_| here.apply(|count| *count += 1));
             (0..7).for_each(|_| there.apply(|count| *count += 1));
+            settle(&there);
         });
         let [own, other] = &passed.workers[..] else { panic!("two workers") };
         assert_eq!((by(own, RequestRoute::Here).sent, by(own, RequestRoute::Here).direct), (5, 5));
@@ -73,9 +82,11 @@ fn requests_that_fail_are_counted_where_they_were_sent_and_where_they_were_serve
     in_runtime(2, || {
         let [here, there] = [0, 1].map(|worker| Trustee::all()[worker].entrust(0_u64));
         there.apply(|_| ());
+        settle(&there);
         let passed = counted(|| {
             assert!(here.try_apply(|_| -> () { panic!("here") }).is_err());
             assert!(there.try_apply(|_| -> () { panic!("there") }).is_err());
+            settle(&there);
         });
         assert_eq!(by(&passed.workers[0], RequestRoute::Here).failed, 1);
         assert_eq!(by(&passed.workers[0], RequestRoute::Process).failed, 1);
