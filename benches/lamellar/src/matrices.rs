@@ -15,11 +15,13 @@ pub fn own_part(world: &LamellarWorld, size: usize) -> Range<usize> {
 }
 
 /// Rows that are filled together: what they need fits a processor's own cache.
-const BLOCK: usize = 1 << 15;
+const BLOCK: usize = 1 << 13;
 
 /// Rows with their elements: a counting sort, block by block.
 fn filled_rows(count: usize, elements: &[(u32, u32)]) -> Rows {
-    let mut blocks = vec![Vec::new(); count.div_ceil(BLOCK)];
+    let share = elements.len() / count.div_ceil(BLOCK).max(1);
+    let list = || Vec::with_capacity(share + share / 16);
+    let mut blocks: Vec<_> = (0..count.div_ceil(BLOCK)).map(|_| list()).collect();
     for (row, column) in elements {
         blocks[*row as usize / BLOCK].push((*row, *column));
     }
@@ -27,17 +29,18 @@ fn filled_rows(count: usize, elements: &[(u32, u32)]) -> Rows {
     for elements in blocks {
         let block = BLOCK.min(count - rows.len());
         // Where each row starts, and in the end where it ends.
-        let mut places = vec![0; block + 1];
+        let mut places = vec![0_u32; block + 1];
         elements.iter().for_each(|(row, _)| places[*row as usize % BLOCK + 1] += 1);
         (1..places.len()).for_each(|row| places[row] += places[row - 1]);
         sorted.resize(elements.len(), 0);
         for (row, column) in elements {
             let place = &mut places[row as usize % BLOCK];
-            sorted[*place] = column;
+            sorted[*place as usize] = column;
             *place += 1;
         }
         let mut start = 0;
         for end in places.into_iter().take(block) {
+            let end = end as usize;
             sorted[start..end].sort_unstable();
             rows.push(sorted[start..end].to_vec());
             start = end;

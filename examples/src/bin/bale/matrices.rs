@@ -29,7 +29,7 @@ pub fn sort_rows(matrix: &Matrix) {
 }
 
 /// Rows that are filled together: what they need fits a processor's own cache.
-const BLOCK: usize = 1 << 15;
+const BLOCK: usize = 1 << 13;
 /// What one worker has for another: for each block of its rows the elements by row, counted from the worker's first
 /// one, and column. Those of each row are in order.
 type Arrived = Vec<Vec<(u32, u32)>>;
@@ -45,8 +45,14 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     let send = const {
         |member: &TeamMember, (matrix, transposed, arrived): (Matrix, Matrix, DistVec<Arrived>)| {
             let (workers, each) = (member.count(), matrix.len().div_ceil(member.count()) as u32);
-            let mut lists = vec![vec![Vec::new(); (each as usize).div_ceil(BLOCK)]; workers];
-            let rows = matrix.local(|rows| rows.len()).unwrap_or_default();
+            let blocks = (each as usize).div_ceil(BLOCK);
+            let counted = matrix.local(|rows| (rows.len(), rows.iter().map(Vec::len).sum::<usize>()));
+            let (rows, elements) = counted.unwrap_or_default();
+            // If they are spread evenly, or nearly so, no list is moved when it grows.
+            let share = elements / (workers * blocks).max(1);
+            let list = || Vec::with_capacity(share + share / 16);
+            let mut lists: Vec<Arrived> =
+                (0..workers).map(|_| (0..blocks).map(|_| list()).collect()).collect();
             for first in (0..rows).step_by(ROWS_AT_ONCE) {
                 matrix.local(|rows| {
                     let some = &rows[first..rows.len().min(first + ROWS_AT_ONCE)];
@@ -64,7 +70,7 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
             sent.into_iter().for_each(|sent| sent.wait());
             member.barrier();
             let arrived = arrived.local(|lists| lists.iter_mut().map(std::mem::take).collect::<Vec<_>>());
-            transposed.local(|rows| fill_rows(rows, &arrived.unwrap_or_default()));
+            transposed.local(|rows| fill_rows(rows, arrived.unwrap_or_default()));
         }
     };
     Workers::all().each_with(send, (matrix.clone(), transposed.clone(), arrived));
@@ -72,25 +78,28 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
 }
 
 /// Fills rows with their elements, block by block: a counting sort. What each worker has sent is in order, and so are
-/// the workers.
-fn fill_rows(rows: &mut [Vec<u32>], arrived: &[Arrived]) {
-    let mut sorted = Vec::new();
-    for (block, rows) in rows.chunks_mut(BLOCK).enumerate() {
-        let elements = || arrived.iter().flat_map(|blocks| &blocks[block]);
+/// the workers. What was sent of a block is freed before its rows are allocated.
+fn fill_rows(rows: &mut [Vec<u32>], arrived: Vec<Arrived>) {
+    let mut arrived: Vec<_> = arrived.into_iter().map(Vec::into_iter).collect();
+    let (mut places, mut sorted) = (Vec::new(), Vec::new());
+    for rows in rows.chunks_mut(BLOCK) {
+        let lists: Vec<_> = arrived.iter_mut().filter_map(Iterator::next).collect();
         // Where each row starts, and in the end where it ends.
-        let mut places = vec![0; rows.len() + 1];
-        elements().for_each(|(row, _)| places[*row as usize % BLOCK + 1] += 1);
+        places.clear();
+        places.resize(rows.len() + 1, 0_u32);
+        lists.iter().flatten().for_each(|(row, _)| places[*row as usize % BLOCK + 1] += 1);
         (1..places.len()).for_each(|row| places[row] += places[row - 1]);
-        sorted.resize(places[rows.len()], 0);
-        elements().for_each(|(row, column)| {
+        sorted.resize(places[rows.len()] as usize, 0);
+        lists.iter().flatten().for_each(|(row, column)| {
             let place = &mut places[*row as usize % BLOCK];
-            sorted[*place] = *column;
+            sorted[*place as usize] = *column;
             *place += 1;
         });
+        drop(lists);
         let mut start = 0;
-        for (row, end) in rows.iter_mut().zip(places) {
-            *row = sorted[start..end].to_vec();
-            start = end;
+        for (row, end) in rows.iter_mut().zip(&places) {
+            *row = sorted[start..*end as usize].to_vec();
+            start = *end as usize;
         }
     }
 }
