@@ -4,24 +4,26 @@ use super::relayed::ports;
 use super::{Nodes, addresses, node, token, wait};
 use crate::PROGRAM;
 use gossamer::FabricChoice::Tcp;
-use integration_tests::watched;
+use integration_tests::{wait_until, watched};
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Child;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// At each door: more than it answers at a time.
 const STRANGERS: usize = 400;
 /// How long doors are flooded at most.
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(100);
 
 struct Flood {
     ends: Arc<AtomicBool>,
-    thread: JoinHandle<usize>,
+    /// How many strangers are at each door.
+    doors: Arc<Mutex<Vec<usize>>>,
+    thread: JoinHandle<()>,
 }
 
 /// Whether the listener has closed it.
@@ -40,9 +42,10 @@ impl Flood {
     /// At all doors that these processes open.
     fn begin(processes: Vec<u32>) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
-        let (has_ended, begun) = (Arc::clone(&ends), Instant::now());
+        let doors = Arc::<Mutex<_>>::default();
+        let (has_ended, counts, begun) = (Arc::clone(&ends), Arc::clone(&doors), Instant::now());
         let thread = thread::spawn(move || {
-            let (mut doors, mut most) = (HashMap::<u16, Vec<TcpStream>>::new(), 0);
+            let mut doors = HashMap::<u16, Vec<TcpStream>>::new();
             while !has_ended.load(Ordering::Relaxed) && begun.elapsed() < LONGEST {
                 let open: Vec<u16> = processes.iter().flat_map(|process| ports(*process)).collect();
                 doors.retain(|port, _| open.contains(port));
@@ -53,19 +56,25 @@ impl Flood {
                         let Some(stranger) = connect(port) else { break };
                         strangers.push(stranger);
                     }
-                    most = most.max(strangers.len());
                 }
+                *counts.lock().unwrap() = doors.values().map(Vec::len).collect();
                 thread::sleep(Duration::from_millis(1));
             }
-            most
         });
-        Self { ends, thread }
+        Self { ends, doors, thread }
     }
 
-    /// The most strangers that were at one door at a time.
-    fn end(self) -> usize {
+    /// Whether this many nodes have doors, and strangers wait at all of them: at that of node 0, whom it has let in, too.
+    fn is_everywhere(&self, nodes: usize) -> bool {
+        let doors = self.doors.lock().unwrap();
+        doors.len() >= nodes
+            && doors.iter().all(|strangers| *strangers >= 128)
+            && doors.iter().any(|strangers| *strangers >= 256)
+    }
+
+    fn end(self) {
         self.ends.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap()
+        self.thread.join().unwrap();
     }
 }
 
@@ -76,12 +85,10 @@ fn strangers_who_fill_all_doors_do_not_keep_nodes_from_starting() {
         let start = |index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap();
         let mut nodes = Nodes((0..3).map(start).collect());
         let flood = Flood::begin(nodes.0.iter().map(Child::id).collect());
-        // All doors are open, and full.
-        thread::sleep(Duration::from_secs(2));
+        wait_until(|| flood.is_everywhere(3));
         nodes.0.push(start(3));
         let ended = wait(&mut nodes);
-        let most = flood.end();
-        assert!(most >= 256, "only {most} strangers came");
+        flood.end();
         assert!(
             ended.iter().all(|node| node.status.success()),
             "{:?}",

@@ -66,7 +66,7 @@ fn addresses(nodes: usize, fabric: FabricChoice) -> String {
 fn node(program: &str, what: &str, node: usize, addresses: &str, token: &str) -> Command {
     let mut command = Command::new(program);
     command.arg(what).env("GOSSAMER_NODES", addresses).env("GOSSAMER_NODE", node.to_string());
-    command.env("GOSSAMER_TOKEN", token).env("GOSSAMER_THREADS", "2").env("GOSSAMER_START_SECONDS", "20");
+    command.env("GOSSAMER_TOKEN", token).env("GOSSAMER_THREADS", "2").env("GOSSAMER_START_SECONDS", "100");
     command.env("GOSSAMER_FABRIC", if addresses.starts_with("unix:") { "shm" } else { "tcp" });
     // On a busy machine, long computations are expected here and need no report.
     command.env("GOSSAMER_BLOCKED_MILLISECONDS", "0");
@@ -158,7 +158,7 @@ fn a_node_that_does_not_come_is_named() {
         let (addresses, token) = (addresses(3, Shm), token());
         let start = |index| {
             node(PROGRAM, "sum", index, &addresses, &token)
-                .env("GOSSAMER_START_SECONDS", "1")
+                .env("GOSSAMER_START_SECONDS", "4")
                 .spawn()
                 .unwrap()
         };
@@ -174,7 +174,7 @@ fn a_node_with_another_token_is_no_node() {
     watched(|| {
         let (addresses, token) = (addresses(2, Shm), token());
         let start = |index, token: &str| {
-            node(PROGRAM, "sum", index, &addresses, token).env("GOSSAMER_START_SECONDS", "1").spawn().unwrap()
+            node(PROGRAM, "sum", index, &addresses, token).env("GOSSAMER_START_SECONDS", "4").spawn().unwrap()
         };
         let ended = wait(&mut Nodes(vec![start(0, &token), start(1, TOKEN)]));
         assert!(ended[0].errors.contains("node 1 of 2 did not come"), "{}", ended[0].errors);

@@ -28,7 +28,7 @@ fn two(variables: [&[(&str, &str)]; 2]) -> Vec<Ended> {
     let (addresses, token) = (addresses(2, Tcp), token());
     let start = |index: usize| {
         let mut node = node(PROGRAM, "sum", index, &addresses, &token);
-        node.env("GOSSAMER_START_SECONDS", "5").envs(variables[index].iter().copied()).spawn().unwrap()
+        node.env("GOSSAMER_START_SECONDS", "30").envs(variables[index].iter().copied()).spawn().unwrap()
     };
     wait(&mut Nodes(vec![start(0), start(1)]))
 }

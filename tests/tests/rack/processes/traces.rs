@@ -97,30 +97,35 @@ fn requests_between_nodes_are_arrows_on_one_clock() {
 #[test]
 fn when_a_node_is_killed_what_the_others_have_is_written() {
     watched(|| {
-        for victim in [2, 0] {
+        let run = |victim: usize| {
             let file = TraceFile::new(&format!("killed-{victim}"));
             let mut nodes = traced("sleep", 3, Shm, &file);
             let mut line = String::new();
             BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
             assert_eq!(line, "3 nodes are up\n");
             nodes.0[victim].kill().unwrap();
-            let ended = wait(&mut nodes);
-            let had = |trace: &Value| -> Vec<u64> {
-                let nodes = trace["otherData"]["gossamer"]["nodes"].as_array().unwrap();
-                nodes.iter().map(|node| node["node"].as_u64().unwrap()).collect()
-            };
-            if victim == 2 {
-                assert_eq!(had(&file.read()), [0, 1], "{}", ended[0].errors);
-                continue;
-            }
-            // Nobody leads the nodes that are left: each writes its own trace.
-            for node in [1, 2] {
-                let own = TraceFile(format!("{}.node-{node}", file.0.display()).into());
-                let trace = own.read();
-                assert_eq!(had(&trace), [node], "{}", ended[node as usize].errors);
-                let workers = events(&trace, "M").filter(|event| event["name"] == "thread_name").count();
-                assert!(workers >= 2, "{workers} tracks");
-            }
+            (file, wait(&mut nodes))
+        };
+        let had = |trace: &Value| -> Vec<u64> {
+            let nodes = trace["otherData"]["gossamer"]["nodes"].as_array().unwrap();
+            nodes.iter().map(|node| node["node"].as_u64().unwrap()).collect()
+        };
+        // Node 0 waits a moment only for the trace of node 1, which may be late on a busy machine.
+        let has_both = |_| {
+            let (file, ended) = run(2);
+            let had = had(&file.read());
+            assert!(had == [0, 1] || had == [0], "{had:?}: {}", ended[0].errors);
+            had.len() == 2
+        };
+        assert!((0..20).any(has_both), "the trace of node 1 is always late");
+        // Nobody leads the nodes that are left: each writes its own trace.
+        let (file, ended) = run(0);
+        for node in [1, 2] {
+            let own = TraceFile(format!("{}.node-{node}", file.0.display()).into());
+            let trace = own.read();
+            assert_eq!(had(&trace), [node], "{}", ended[node as usize].errors);
+            let workers = events(&trace, "M").filter(|event| event["name"] == "thread_name").count();
+            assert!(workers >= 2, "{workers} tracks");
         }
     });
 }
