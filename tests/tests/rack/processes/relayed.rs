@@ -58,7 +58,9 @@ impl Hosts {
         command.args(["--mount", "sh", "-c", "mount --bind \"$0\" /etc/hosts && exec \"$@\""]);
         command.arg(&self.0).args([PROGRAM, what]);
         let set = plain.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-        command.envs(set).env("GOSSAMER_THREADS", "1").envs(variables.iter().copied());
+        // What is changed on the way may keep nodes from starting, which they wait for.
+        command.envs(set).env("GOSSAMER_START_SECONDS", "20");
+        command.env("GOSSAMER_THREADS", "1").envs(variables.iter().copied());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap()
     }
 }
