@@ -1,7 +1,7 @@
 //! Everything around launches: the key, the configuration, limits, and the commands that ask daemons.
 
 use crate::common::rack::Rack;
-use crate::common::{eventually, finish, gossamer, read_numbers, start};
+use crate::common::{eventually, fifo, finish, gossamer, read_numbers, start};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -36,11 +36,10 @@ fn log_and_kept_output_say_which_node_was_killed_and_by_what() {
     let rack = Rack::new("says-who", 1);
     let script =
         "[ $GOSSAMER_NODE = 1 ] || exec sleep 1000; printf unfinished >&2; read line <$WAIT; kill -KILL $$";
-    let fifo = rack.scratch.path("wait");
-    finish(std::process::Command::new("mkfifo").arg(&fifo)).ended_with(0);
-    let started = start(rack.launch(2, script).env("WAIT", &fifo));
+    let wait = fifo(&rack.scratch);
+    let started = start(rack.launch(2, script).env("WAIT", &wait));
     let application = rack.application();
-    std::fs::write(&fifo, "\n").unwrap();
+    std::fs::write(&wait, "\n").unwrap();
     started.finish().ended_with(137);
     rack.daemons[0].says("node 1 was killed by SIGKILL");
     let logs = rack.ask("logs", &[&application]);

@@ -1,6 +1,8 @@
 //! How an application of `gossamer run --local` ends: its status, its report, and that nothing of it stays behind.
 
-use crate::common::{eventually, finish, is_alive, local, read_numbers, signal, start};
+use crate::common::{
+    Scratch, eventually, fifo, finish, is_alive, is_stopped, local, read_numbers, signal, start,
+};
 use std::io::Read;
 use std::process::Stdio;
 
@@ -31,7 +33,7 @@ fn a_signal_is_reported_by_its_name() {
 #[test]
 fn a_lost_peer_does_not_hide_why_it_was_lost() {
     let script = "
-        [ $GOSSAMER_NODE = 1 ] && { sleep 0.2; kill -ABRT $$; }
+        [ $GOSSAMER_NODE = 1 ] && { sleep 0.05; kill -ABRT $$; }
         [ $GOSSAMER_NODE = 2 ] && exit 75
         exec sleep 1000";
     finish(&mut local(3, script)).ended_with(134).said("node 1").said("SIGABRT");
@@ -73,8 +75,14 @@ fn a_process_that_hides_from_its_node_does_not_hold_up_the_end() {
 
 #[test]
 fn a_process_that_hides_and_never_stops_talking_does_not_hold_up_the_end() {
-    let script = "setsid sh -c 'yes >/proc/self/fd/'$GOSSAMER_REPORT_FD & setsid yes & setsid yes >&2 & sleep 0.3; exit 4";
-    let finished = finish(&mut local(1, script));
+    let scratch = Scratch::new("talks");
+    let script = "
+        export REPORT=/proc/self/fd/$GOSSAMER_REPORT_FD
+        setsid sh -c 'echo y >$REPORT; : >$SAID; yes >$REPORT' &
+        setsid yes & setsid yes >&2 &
+        until [ -e $SAID ]; do sleep 0.1; done
+        sleep 0.3; exit 4";
+    let finished = finish(local(1, script).env("SAID", scratch.path("said")));
     finished.ended_with(4).said("node 0 said: y\n");
 }
 
@@ -135,9 +143,15 @@ fn nodes_die_with_a_launcher_that_is_killed() {
 
 #[test]
 fn a_stopped_node_is_killed_like_the_others() {
-    let script = "echo $$; [ $GOSSAMER_NODE = 0 ] && { sleep 0.3; exit 3; }; kill -STOP $$; exec sleep 1000";
-    let mut started = start(&mut local(2, script));
+    let scratch = Scratch::new("stopped");
+    let wait = fifo(&scratch);
+    let script = "
+        [ $GOSSAMER_NODE = 1 ] || { echo $$; read line <$WAIT; exit 3; }
+        echo $$; kill -STOP $$; exec sleep 1000";
+    let mut started = start(local(2, script).env("WAIT", &wait));
     let nodes = read_numbers(started.child(), 2);
+    eventually("it is stopped", || nodes.iter().any(|&node| is_stopped(node)));
+    std::fs::write(&wait, "\n").unwrap();
     started.finish().ended_with(3);
     assert!(!nodes.iter().any(|&node| is_alive(node)));
 }

@@ -1,7 +1,7 @@
 //! What daemons remember of applications that have ended.
 
 use crate::common::rack::Rack;
-use crate::common::{Finished, eventually, finish, read_numbers, start, write_script};
+use crate::common::{Finished, eventually, fifo, finish, read_numbers, start, write_script};
 use serde_json::Value;
 
 /// The nodes of the last application that `ps --all` knows, once it has ended.
@@ -23,9 +23,11 @@ fn node(application: &Value, node: usize) -> &Value {
 #[test]
 fn how_each_node_has_ended_is_known_afterwards() {
     let rack = Rack::new("history", 2);
-    let script = "echo $$; [ $GOSSAMER_NODE = 1 ] || exec sleep 1000; read line; kill -SEGV $$";
-    let mut started = start(&mut rack.launch(2, script));
+    let script = "echo $$; [ $GOSSAMER_NODE = 1 ] || exec sleep 1000; read line <$WAIT; kill -SEGV $$";
+    let wait = fifo(&rack.scratch);
+    let mut started = start(rack.launch(2, script).env("WAIT", &wait));
     let numbers = read_numbers(started.child(), 2);
+    std::fs::write(&wait, "\n").unwrap();
     started.finish().ended_with(139);
     let (application, table) = ended(&rack);
     let (first, second) = (node(&application, 0), node(&application, 1));

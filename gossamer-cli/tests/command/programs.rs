@@ -171,7 +171,7 @@ fn a_node_of_another_program_or_with_another_token_is_told_on_machines_too() {
     let script = |others: &str| {
         let script = format!("[ $GOSSAMER_NODE = 2 ] && {others}; exec {program} sum");
         let mut command = run(&network, "3", &[], &["/bin/sh", "-c", &script]);
-        finish(command.env("GOSSAMER_START_SECONDS", "5"))
+        finish(command.env("GOSSAMER_START_SECONDS", "30"))
     };
     let finished = script(&format!("exec {other} /dev/null"));
     finished

@@ -1,7 +1,7 @@
 //! `gossamer run` over daemons, several of them on this machine, with shell scripts as nodes.
 
 use crate::common::rack::{Daemon, Rack};
-use crate::common::{eventually, finish, is_alive, read_numbers, start, write_script};
+use crate::common::{eventually, fifo, finish, is_alive, read_numbers, start, write_script};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -152,9 +152,11 @@ fn a_failed_node_ends_those_of_other_machines_and_the_report_names_its_machine()
     let script = "
         echo $$
         [ $GOSSAMER_NODE = 1 ] || exec sleep 1000
-        sleep 0.5; echo 'worker 2: overdrawn' >/proc/self/fd/$GOSSAMER_REPORT_FD; kill -ABRT $$";
-    let mut started = start(&mut rack.launch(4, script));
+        read line <$WAIT; echo 'worker 2: overdrawn' >/proc/self/fd/$GOSSAMER_REPORT_FD; kill -ABRT $$";
+    let wait = fifo(&rack.scratch);
+    let mut started = start(rack.launch(4, script).env("WAIT", &wait));
     let nodes = read_numbers(started.child(), 4);
+    std::fs::write(&wait, "\n").unwrap();
     let finished = started.finish();
     finished
         .ended_with(134)

@@ -1,7 +1,7 @@
 //! `gossamer run --timeout`: all nodes end when their time is up, and what they did is reported.
 
 use crate::common::rack::Rack;
-use crate::common::{finish, gossamer, is_alive, signal, skipped, start};
+use crate::common::{finish, gossamer, is_alive, read_numbers, signal, skipped, start};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Command;
@@ -15,8 +15,8 @@ fn local(nodes: u32, options: &[&str], script: &str) -> Command {
 
 #[test]
 fn nodes_end_when_their_time_is_up() {
-    let finished = finish(&mut local(3, &["--timeout", "300ms"], "echo $$; exec sleep 1000"));
-    finished.ended_with(124).said("gossamer: the time is up: the nodes were ended after 300ms (--timeout)\n");
+    let finished = finish(&mut local(3, &["--timeout", "3s"], "echo $$; exec sleep 1000"));
+    finished.ended_with(124).said("gossamer: the time is up: the nodes were ended after 3s (--timeout)\n");
     let nodes: Vec<u32> = finished.lines().iter().map(|line| line[9..].parse().unwrap()).collect();
     assert!(nodes.len() == 3 && !nodes.into_iter().any(is_alive), "{finished:?}");
 }
@@ -30,13 +30,13 @@ fn who_ends_in_time_is_left_alone() {
 #[test]
 fn nodes_may_end_by_themselves_and_are_killed_if_they_do_not() {
     let script = "trap 'echo saved; exit 0' TERM; [ $GOSSAMER_NODE = 0 ] || trap '' TERM; while :; do sleep 0.05; done";
-    let finished = finish(&mut local(2, &["--timeout", "500ms"], script));
+    let finished = finish(&mut local(2, &["--timeout", "3s"], script));
     assert_eq!(finished.ended_with(124).out, "[node 0] saved\n");
 }
 
 #[test]
 fn output_that_nobody_reads_does_not_stop_the_end() {
-    let mut started = start(&mut local(1, &["--timeout", "1"], "yes"));
+    let mut started = start(&mut local(1, &["--timeout", "3"], "yes"));
     let status = started.child().wait().unwrap();
     assert_eq!(status.code(), Some(124));
 }
@@ -44,7 +44,7 @@ fn output_that_nobody_reads_does_not_stop_the_end() {
 #[test]
 fn a_report_says_what_processes_and_threads_do() {
     let script = "[ $GOSSAMER_NODE = 0 ] && exec sleep 1000; (exec sleep 1001) & while :; do :; done";
-    let finished = finish(&mut local(2, &["--timeout", "1", "--report-on-timeout"], script));
+    let finished = finish(&mut local(2, &["--timeout", "3", "--report-on-timeout"], script));
     finished.ended_with(124).said("gossamer: node 0 (pid ").said("gossamer: node 1 (pid ");
     finished.said(", when its time was up:\n").said("(sleep), 1 threads").said("the time is up");
     let of = |name: &str| {
@@ -63,24 +63,22 @@ fn a_report_names_workers_and_what_is_stopped() {
         return skipped("rack_program is not built: `cargo build --workspace` does");
     }
     let mut command =
-        gossamer(&["run", "--local", "2", "--threads", "2", "--timeout", "2", "--report-on-timeout", "--"]);
-    let mut started = start(command.arg(program).arg("sleep"));
+        gossamer(&["run", "--local", "2", "--threads", "2", "--timeout", "5", "--report-on-timeout", "--"]);
+    let mut workers = start(command.arg(program).arg("sleep"));
+    let mut stopped = start(&mut local(1, &["--timeout", "5", "--report-on-timeout"], "echo $$; sleep 1000"));
+    signal(read_numbers(stopped.child(), 1)[0], "STOP");
     let mut line = String::new();
-    BufReader::new(started.child().stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(workers.child().stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "[node 0] 2 nodes are up\n");
-    let finished = started.finish();
+    let finished = workers.finish();
     finished.ended_with(124).said("gossamer:     gossamer-0: ").said("gossamer:     gossamer-1: ");
-    let mut started = start(&mut local(1, &["--timeout", "1", "--report-on-timeout"], "echo $$; sleep 1000"));
-    let mut line = String::new();
-    BufReader::new(started.child().stdout.take().unwrap()).read_line(&mut line).unwrap();
-    signal(line.trim()[9..].parse().unwrap(), "STOP");
-    started.finish().ended_with(124).said("gossamer:     sh: stopped");
+    stopped.finish().ended_with(124).said("gossamer:     sh: stopped");
 }
 
 #[test]
 fn daemons_tell_what_their_nodes_do() {
     let rack = Rack::new("timeout", 2);
-    let options = ["-n", "2", "--timeout", "1", "--report-on-timeout", "--", "/bin/sleep", "1000"];
+    let options = ["-n", "2", "--timeout", "3", "--report-on-timeout", "--", "/bin/sleep", "1000"];
     let finished = finish(&mut rack.command(0, "run", &options));
     finished.ended_with(124).said("gossamer: node 0 on a (pid ").said("gossamer: node 1 on b (pid ");
     assert_eq!(finished.err.matches("gossamer:     sleep: sleeping").count(), 2, "{finished:?}");
@@ -89,7 +87,7 @@ fn daemons_tell_what_their_nodes_do() {
 #[test]
 fn a_daemon_that_is_stopped_does_not_keep_an_application_over_its_time() {
     let rack = Rack::new("timeout-stopped", 2);
-    let options = ["-n", "2", "--timeout", "1", "--report-on-timeout", "--", "/bin/sleep", "1000"];
+    let options = ["-n", "2", "--timeout", "3", "--report-on-timeout", "--", "/bin/sleep", "1000"];
     let started = start(&mut rack.command(0, "run", &options));
     rack.daemons[1].says("starts nodes");
     rack.daemons[1].process.signal("STOP");

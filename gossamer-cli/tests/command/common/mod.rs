@@ -148,10 +148,7 @@ pub fn signal(pid: u32, name: &str) {
         .unwrap();
     if name == "STOP" {
         // Until its first thread runs, which may be late on a busy machine, the others go on.
-        eventually("it is stopped", || {
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-            !is_alive(pid) || status.contains("State:\tT")
-        });
+        eventually("it is stopped", || !is_alive(pid) || is_stopped(pid));
     }
 }
 
@@ -159,6 +156,11 @@ pub fn signal(pid: u32, name: &str) {
 pub fn is_alive(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")
+}
+
+pub fn is_stopped(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.contains("State:\tT")
 }
 
 #[track_caller]
@@ -206,6 +208,13 @@ impl Scratch {
     pub fn path(&self, name: &str) -> std::path::PathBuf {
         self.0.join(name)
     }
+}
+
+/// A pipe with a name, from which a script reads a line when it is to go on.
+pub fn fifo(scratch: &Scratch) -> std::path::PathBuf {
+    let fifo = scratch.path("wait");
+    finish(Command::new("mkfifo").arg(&fifo)).ended_with(0);
+    fifo
 }
 
 impl Drop for Scratch {
