@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 /// The events with this name, from a log of JSON lines.
@@ -115,15 +116,24 @@ fn a_journal_that_is_asked_for_and_is_not_there_is_a_mistake() {
 }
 
 /// Listens in place of systemd.
-struct Manager(UnixDatagram);
+struct Manager(mpsc::Receiver<String>);
 
 impl Manager {
+    /// It reads all the time: the socket holds few messages, and the daemon waits while it is full.
+    fn new(socket: UnixDatagram) -> Self {
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length) = socket.recv(&mut buffer)
+                && tell.send(String::from_utf8_lossy(&buffer[..length]).into()).is_ok()
+            {}
+        });
+        Self(told)
+    }
+
     /// Waits at most this long.
-    fn receive(&self, patience: Duration) -> std::io::Result<String> {
-        let mut buffer = [0; 4096];
-        self.0.set_read_timeout(Some(patience))?;
-        let length = self.0.recv(&mut buffer)?;
-        Ok(String::from_utf8_lossy(&buffer[..length]).into())
+    fn receive(&self, patience: Duration) -> Result<String, mpsc::RecvTimeoutError> {
+        self.0.recv_timeout(patience)
     }
 
     /// The next message with this text.
@@ -141,7 +151,7 @@ impl Manager {
 fn systemd_is_told_that_the_daemon_is_ready_lives_and_ends() {
     let rack = Rack::without_daemons("notify", 1);
     let at = rack.scratch.path("notify");
-    let manager = Manager(UnixDatagram::bind(&at).unwrap());
+    let manager = Manager::new(UnixDatagram::bind(&at).unwrap());
     let mut command = rack.command(0, "daemon", &[]);
     let daemon = Daemon::start(command.env("NOTIFY_SOCKET", &at).env("WATCHDOG_USEC", "400000"));
     assert!(manager.told("READY=1").contains("STATUS=listens on"));

@@ -142,8 +142,8 @@ fn a_receiver_stays_for_another_sender_with_its_code_if_the_first_one_would_have
 fn a_transfer_ends_when_its_time_is_up() {
     let (_scratch, from, to, part) = file("timeout");
     let receiver = recv(&to, &[]);
-    let sender = start(&mut receiver.sender(&[&from], &["--timeout", "1s", "--limit-rate", "1m"]));
-    sender.finish().ended_with(124).said("within 1s");
+    let sender = start(&mut receiver.sender(&[&from], &["--timeout", "4s", "--limit-rate", "1m"]));
+    sender.finish().ended_with(124).said("within 4s");
     receiver.started.finish().ended_with(75);
     assert!(part.exists(), "what has arrived is kept");
     // One that was not waited for long enough to get an address is no exception.

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::Instant;
 
 /// A file with these contents, and an empty directory for it.
 fn scene(name: &str, length: usize) -> (Scratch, PathBuf, PathBuf) {
@@ -69,6 +69,7 @@ fn other_files_arrive_when_one_is_refused() {
 #[test]
 fn a_wrong_code_is_turned_away_and_the_receiver_goes_on_waiting() {
     let (_scratch, from, to) = scene("trouble-code", 5000);
+    let begun = Instant::now();
     let receiver = recv(&to, &[]);
     for _ in 0..2 {
         let mut wrong = gossamer(&["send", "--to", &receiver.address, "--code", "0000-1111-2222-3333-4444"]);
@@ -79,9 +80,10 @@ fn a_wrong_code_is_turned_away_and_the_receiver_goes_on_waiting() {
     let address = receiver.address.clone();
     let finished = receiver.transfer(&[&from], &[]);
     all_well(&finished);
-    // One line for many strangers.
-    assert_eq!(finished.1.err.matches("turned away").count(), 1);
-    assert_eq!(event(&finished.1, "turned away")["more"], 0);
+    // One line in ten seconds for many strangers; the first stands for one.
+    let lines: Vec<_> = finished.1.err.lines().filter(|line| line.contains("turned away")).collect();
+    assert!(lines.len() <= 1 + begun.elapsed().as_secs() as usize / 10, "{lines:?}");
+    assert!(lines[0].contains("\"more\":0"), "{lines:?}");
     // The code works once.
     finish(gossamer(&["send", "--to", &address, "--code", "0000-1111-2222-3333-4444"]).arg(&from))
         .ended_with(3)
@@ -138,7 +140,10 @@ fn meanwhile(name: &str, act: impl FnOnce(&Path, &Path)) -> (Scratch, (Finished,
     let sender = start(&mut receiver.sender(&[&from, &small], &["--limit-rate", "4m"]));
     let part = to.join("file.gossamer-part");
     eventually("it has begun", || fs::metadata(&part).is_ok_and(|part| part.len() > 0));
+    // So that it does not come to the end before.
+    sender.signal("STOP");
     act(&from, &small);
+    sender.signal("CONT");
     (scratch, (sender.finish(), receiver.started.finish()))
 }
 
@@ -311,7 +316,12 @@ fn a_sender_whose_input_makes_no_bytes_hears_that_the_receiver_is_gone() {
             line.write_all(b"a line").unwrap();
             receiver.started.child().stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
         } else {
-            std::thread::sleep(Duration::from_millis(300));
+            // All that a process reads; what it reads before it is connected is less.
+            let read = || {
+                let io = fs::read_to_string(format!("/proc/{}/io", sender.pid())).ok()?;
+                io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse::<u64>().ok())
+            };
+            eventually("it reads its input", || read().is_some_and(|read| read > 10 << 20));
         }
         receiver.started.signal("KILL");
         sender.finish().ended_with(75).said("the receiver was lost");
