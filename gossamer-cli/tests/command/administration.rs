@@ -123,7 +123,7 @@ fn a_key_is_never_overwritten_nor_shown_nor_read_by_others() {
 
 #[test]
 fn limits_of_a_daemon_hold() {
-    let rack = Rack::without_daemons("limits", 1);
+    let rack = Rack::without_daemons("limits-of-a-daemon", 1);
     rack.configure(0, "[limits]\napplications = 1\nnodes = 2\n");
     let _daemon = rack.start(0);
     finish(&mut rack.launch(3, "true")).ended_with(3).said("`nodes` in [limits]");

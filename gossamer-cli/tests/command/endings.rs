@@ -143,7 +143,7 @@ fn nodes_die_with_a_launcher_that_is_killed() {
 
 #[test]
 fn a_stopped_node_is_killed_like_the_others() {
-    let scratch = Scratch::new("stopped");
+    let scratch = Scratch::new("stopped-node");
     let wait = fifo(&scratch);
     let script = "
         [ $GOSSAMER_NODE = 1 ] || { echo $$; read line <$WAIT; exit 3; }
