@@ -16,7 +16,6 @@ const FAMILY: &str = "
     setsid sleep 1000 &
     (setsid sh -c '(sleep 1000 &) ; sleep 1000; true' &)
     sh -c 'setsid sh -c \"trap : HUP INT TERM; sleep 1000 & while :; do wait; done\" & wait' &
-    sleep 0.2
     echo $$
     wait";
 /// How many processes such a node has, and how many of them only sleep.
@@ -50,12 +49,10 @@ impl Mark {
 
     /// Whether there are two nodes, each with its family. Further shells, which only start others, are there for a moment.
     fn has_families(&self) -> bool {
-        let names = || {
-            let name = |pid| fs::read_to_string(format!("/proc/{pid}/comm")).ok();
-            self.processes().into_iter().filter_map(name)
-        };
-        names().filter(|name| name == "sleep\n").count() == 2 * SLEEPERS
-            && names().filter(|name| !name.starts_with("gossamer")).count() == 2 * MEMBERS
+        let name = |pid| fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+        let names: Vec<String> = self.processes().into_iter().filter_map(name).collect();
+        names.iter().filter(|name| *name == "sleep\n").count() == 2 * SLEEPERS
+            && names.iter().filter(|name| !name.starts_with("gossamer")).count() == 2 * MEMBERS
     }
 
     #[track_caller]
@@ -201,7 +198,8 @@ fn a_guardian_that_is_killed_costs_other_applications_of_its_daemon_nothing() {
 #[test]
 fn nothing_is_left_of_a_node_that_ends_well() {
     let mark = Mark::new();
-    let script = FAMILY.replace("\n    wait", "");
+    // Its family has time to hide.
+    let script = FAMILY.replace("\n    wait", "\n    sleep 0.2");
     finish(mark.on(&mut local(2, &script))).ended_with(0);
     assert_eq!(commands(&mark.processes()), Vec::<String>::new());
 }

@@ -64,7 +64,7 @@ impl Flood {
         Self { ends, doors, thread }
     }
 
-    /// Whether this many nodes have doors, and strangers wait at all of them: at that of node 0, whom it has let in, too.
+    /// Whether this many nodes have doors, with strangers at all of them. One, that of node 0, has room for more.
     fn is_everywhere(&self, nodes: usize) -> bool {
         let doors = self.doors.lock().unwrap();
         doors.len() >= nodes
