@@ -7,7 +7,7 @@
 //!   so the response holds a value of the type the completion was made for.
 //! - C3: completions of the kind `RUN` hold a `Run`, inline, and no others do.
 
-use crate::lane::encoded::{self, Arguments, Unanswered};
+use crate::lane::encoded::{self, Unanswered};
 use crate::lane::error::DelegationError;
 use crate::lane::payload;
 use crate::wire::NoRef;
@@ -213,10 +213,8 @@ unsafe fn call_encoded<U: NoRef, R: FnOnce(Result<U, Unanswered>)>(
     match status {
         Status::Value => {
             // SAFETY: C2: the whole response is there, as the trustee's encoder made it (`Client::take_encoded` has looked at
-            // its length).
-            let words = unsafe { Arguments::of_response::<U>(response) };
-            // SAFETY: as above, taken out once.
-            then(encoded::decode_caught(|| unsafe { words.read::<U>() }));
+            // its length), and it is taken out once.
+            then(encoded::decode_caught(|| unsafe { encoded::take_response::<U>(response) }));
         }
         // SAFETY: C2: the trustee put a ticket there.
         Status::Failed => then(Err(Unanswered::Late(unsafe { response.read() }))),

@@ -14,7 +14,7 @@
 
 use crate::counters::trace::ClosureName;
 use crate::lane::constant::ClosurePath;
-use crate::lane::encoded::{self, Answer, Arguments};
+use crate::lane::encoded::{self, Answer, Arguments, VARIABLE};
 use crate::lane::payload;
 use crate::lane::place::Places;
 use crate::sys::image::address;
@@ -53,10 +53,7 @@ pub(crate) struct Encoded {
     /// Identifies the operation between processes. The compiler may copy the constant `Operation`, but not a function
     /// whose address is taken.
     describe: Describe,
-    /// Like `Operation::run`; the arguments may turn out to be malformed.
-    pub(crate) run: unsafe fn(*mut (), Arguments<'_>, &mut Answer<'_>) -> Result<(), Malformed>,
-    /// Like `run`, for arguments and a result of fixed size.
-    pub(crate) run_fixed: unsafe fn(*mut (), *const u64, &mut [Word]) -> Result<(), Malformed>,
+    pub(crate) run: RunEncoded,
     /// Like `Operation::discard`.
     pub(crate) discard: unsafe fn(Arguments<'_>),
     /// Words of arguments, or `encoded::VARIABLE`.
@@ -64,6 +61,18 @@ pub(crate) struct Encoded {
     /// Words of result, or `encoded::VARIABLE`.
     pub(crate) result: u16,
 }
+
+/// Like `Operation::run`; the arguments may turn out to be malformed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RunEncoded {
+    /// Arguments or result are of variable size.
+    Packed(RunPacked),
+    /// Both are of fixed size.
+    Fixed(unsafe fn(*mut (), *const u64, &mut [Word]) -> Result<(), Malformed>),
+}
+
+/// How a request is served whose arguments or result are of variable size.
+pub(crate) type RunPacked = unsafe fn(*mut (), Arguments<'_>, &mut Answer<'_>) -> Result<(), Malformed>;
 
 /// Describes one operation.
 pub(crate) type Describe = fn() -> &'static Operation;
@@ -223,8 +232,10 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     const TRAVELLING: Operation = Operation { encoded: Some(&Self::ENCODED), ..Self::OPERATION };
     const ENCODED: Encoded = Encoded {
         describe: Self::describe,
-        run: Self::run_encoded,
-        run_fixed: Self::run_fixed,
+        run: match (encoded::words::<C>(), encoded::words::<U>()) {
+            (VARIABLE, _) | (_, VARIABLE) => RunEncoded::Packed(Self::run_packed),
+            _ => RunEncoded::Fixed(Self::run_fixed),
+        },
         discard: Self::discard_encoded,
         arguments: encoded::words::<C>(),
         result: encoded::words::<U>(),
@@ -239,7 +250,7 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
 
     /// # Safety
     /// `property` points at a `T` that nobody else uses; `arguments` are those of such a request.
-    unsafe fn run_encoded(
+    unsafe fn run_packed(
         property: *mut (),
         arguments: Arguments<'_>,
         answer: &mut Answer<'_>,
@@ -255,7 +266,7 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     }
 
     /// # Safety
-    /// Like `run_encoded`; arguments and result take the words of their types, and the result's words are there.
+    /// Like `run_packed`; arguments and result take the words of their types, and the result's words are there.
     unsafe fn run_fixed(
         property: *mut (),
         arguments: *const u64,

@@ -63,6 +63,11 @@ impl<T> OneshotSender<T> {
         self.finish(DONE);
     }
 
+    /// A callback that gives the value. Its type depends on that of the value only, wherever it is made.
+    pub(crate) fn into_callback(self) -> impl FnOnce(T) + use<T> {
+        |value| self.send(value)
+    }
+
     fn finish(&self, state: u8) {
         if self.0.state.swap(state, Ordering::AcqRel) == WAITING {
             // SAFETY: N1: this swap left WAITING, so the waker is ours.

@@ -16,16 +16,15 @@ use crate::lane::context;
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Delegated;
 use crate::structures::oneshot;
-use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::wait::{AnswerNames, AnswerWait};
 use crate::trust::NoRef;
+use crate::trust::answer::{answering, wait_for};
 use crate::worker::fibers::wake::block_on_to_the_end;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// A property at its trustee, borrowed from a trust.
@@ -99,7 +98,7 @@ impl<T: 'static> Target<'_, T> {
         let current = unsafe { worker::get() };
         match self.from(current) {
             From::Worker(here, trustee) if here.may_block() => {
-                self.call_by_lane::<N, _, _>(here, trustee, Delegated::of::<N, F>(closure), arguments)
+                self.call_by_lane(here, Delegated::of::<N, F>(closure), arguments, self.awaited::<N>(trustee))
             }
             From::Trustee(here) if here.may_block() && !here.has_outstanding_here() && here.has_turn() => {
                 self.call_here::<N, C, U, F>(here, closure, arguments)
@@ -131,28 +130,28 @@ impl<T: 'static> Target<'_, T> {
         if let Some(here) = current {
             here.require_fiber(call);
         }
-        match from {
+        let (here, trustee) = match from {
+            From::Trustee(here) if here.has_outstanding_here() => {
+                here.take_turn();
+                // Behind what this fiber may have sent without waiting: its requests are served in order.
+                (here, here.index)
+            }
             From::Trustee(here) => {
-                if here.has_outstanding_here() {
-                    here.take_turn();
-                    // Behind what this fiber may have sent without waiting: its requests are served in order.
-                    self.call_by_lane::<N, _, _>(here, here.index, Delegated::of::<N, F>(closure), arguments)
-                } else {
-                    here.take_turn_to_apply();
-                    self.call_here::<N, C, U, F>(here, closure, arguments)
-                }
+                here.take_turn_to_apply();
+                return self.call_here::<N, C, U, F>(here, closure, arguments);
             }
-            From::Worker(here, trustee) => {
-                self.call_by_lane::<N, _, _>(here, trustee, Delegated::of::<N, F>(closure), arguments)
+            From::Worker(here, trustee) => (here, trustee),
+            From::Node(here, trustee) => {
+                return self.call_node::<N, C, U, F>(here, trustee, closure, arguments);
             }
-            From::Node(here, trustee) => self.call_node::<N, C, U, F>(here, trustee, closure, arguments),
             From::Elsewhere => {
                 let (sender, receiver) = oneshot::channel();
-                self.send_from_outside::<N, _, _, _, _>(closure, arguments, |outcome| sender.send(outcome));
+                self.send_from_outside::<N, _, _, _, _>(closure, arguments, sender.into_callback());
                 // Not left before the answer is there: the closure may live no longer than this call.
-                block_on_to_the_end(receiver, call).unwrap_or_else(|_closed| Err(self.ended::<N>()))
+                return block_on_to_the_end(receiver, call).unwrap_or_else(|_closed| Err(self.ended::<N>()));
             }
-        }
+        };
+        self.call_apart(here, Delegated::of::<N, F>(closure), arguments, self.awaited::<N>(trustee))
     }
 
     /// The caller is a fiber of the trustee: no delegated closure runs, so the property is free.
@@ -181,13 +180,12 @@ impl<T: 'static> Target<'_, T> {
         };
         here.require_fiber("apply_here");
         here.take_turn_to_apply();
-        let nothing = |_: &mut T, ()| ();
         if here.has_outstanding_here() {
             // Behind what this fiber may have sent without waiting, as in `call_slowly`.
-            self.call_by_lane::<N, _, _>(here, here.index, Delegated::of::<N, _>(nothing), ())?;
+            self.call_apart(here, Delegated::of::<N, _>(nothing), (), self.awaited::<N>(here.index))?;
         }
         let Some(property) = here.properties.get(self.property) else { return Err(self.ended::<N>()) };
-        context::note_operation(Delegated::that_is::<N, _>(&nothing).operation());
+        context::note_operation(Delegated::<T, _, _>::of::<N, _>(nothing).operation());
         let outcome = catch::delegated(|| {
             // SAFETY: as in `call_here`.
             closure(unsafe { &mut *property.cast::<T>() })
@@ -223,37 +221,48 @@ impl<T: 'static> Target<'_, T> {
     /// (bench `fibers-1`).
     #[inline(always)]
     #[track_caller]
-    fn call_by_lane<N, C, U>(
+    fn call_by_lane<C, U>(
         &self,
         here: &Worker,
-        trustee: usize,
         delegated: Delegated<T, C, U>,
         arguments: C,
+        awaited: AnswerWait,
     ) -> Result<U, DelegationError>
     where
         C: 'static,
         U: 'static,
     {
+        let trustee = awaited.trustee as usize;
         let lane = here.lane_to(trustee);
         if !lane.client.fits(delegated.operation()) {
             here.make_room(trustee, delegated.operation());
         }
         let answer: Cell<Option<Result<U, DelegationError>>> = Cell::new(None);
-        let (place, fiber) = (&raw const answer, here.running());
-        let then = move |outcome| {
-            // SAFETY: A3: the frame of `answer` waits for this very store.
-            let answer = unsafe { &*place };
-            // SAFETY: one thread, and no reference into the cell. It holds nothing that a plain write would lose.
-            unsafe { answer.as_ptr().write(Some(outcome)) };
-            unpark(fiber);
-        };
+        // SAFETY: A3: this frame waits for the answer.
+        let then = unsafe { answering(&answer, here.running()) };
         // SAFETY: A1 and A2; it fits, see above.
         unsafe { lane.client.push(delegated, self.property, arguments, then) };
-        wait_for(here, &answer, self.awaited::<N>(trustee))
+        wait_for(here, &answer, awaited)
+    }
+
+    /// `call_by_lane`, compiled once for all closures with these types.
+    #[cold]
+    #[inline(never)]
+    fn call_apart<C, U>(
+        &self,
+        here: &Worker,
+        delegated: Delegated<T, C, U>,
+        arguments: C,
+        awaited: AnswerWait,
+    ) -> Result<U, DelegationError>
+    where
+        C: 'static,
+        U: 'static,
+    {
+        self.call_by_lane(here, delegated, arguments, awaited)
     }
 
     /// Like `call_by_lane`, for a trustee of another node.
-    #[inline(always)]
     #[track_caller]
     fn call_node<N, C: NoRef, U: NoRef, F>(
         &self,
@@ -266,12 +275,8 @@ impl<T: 'static> Target<'_, T> {
         F: FnOnce(&mut T, C) -> U,
     {
         let answer: Cell<Option<Result<U, DelegationError>>> = Cell::new(None);
-        let (place, fiber) = (&raw const answer, here.running());
-        let then = move |outcome| {
-            // SAFETY: A3: the frame of `answer` waits for this very store.
-            unsafe { &*place }.set(Some(outcome));
-            unpark(fiber);
-        };
+        // SAFETY: A3: this frame waits for the answer.
+        let then = unsafe { answering(&answer, here.running()) };
         self.push_to_node::<N, C, U, _>(
             here,
             trustee,
@@ -300,34 +305,21 @@ impl<T: 'static> Target<'_, T> {
     {
         // SAFETY: the reference is given up in this frame, which may be suspended meanwhile: A4.
         let current = unsafe { worker::get() };
-        match self.from(current) {
-            From::Worker(here, trustee) => {
-                self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then);
-            }
+        let (here, trustee) = match self.from(current) {
+            From::Worker(here, trustee) => (here, trustee),
             // Through a lane too: `then` must never run inside this call.
-            From::Trustee(here) => {
-                self.push(here, here.index, Delegated::of::<N, F>(closure), arguments, then);
-            }
+            From::Trustee(here) => (here, here.index),
             From::Node(here, trustee) => {
-                self.push_to_node::<N, C, U, R>(
-                    here,
-                    trustee,
-                    Delegated::travelling::<N, F>(closure),
-                    arguments,
-                    then,
-                );
+                let delegated = Delegated::travelling::<N, F>(closure);
+                return self.push_to_node::<N, C, U, R>(here, trustee, delegated, arguments, then);
             }
             From::Elsewhere => {
-                let outcome = self.call_slowly::<N, C, U, F>(
-                    From::Elsewhere,
-                    current,
-                    "apply_then",
-                    closure,
-                    arguments,
-                );
-                then(outcome);
+                let from = From::Elsewhere;
+                let outcome = self.call_slowly::<N, C, U, F>(from, current, "apply_then", closure, arguments);
+                return then(outcome);
             }
-        }
+        };
+        self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then);
     }
 
     #[inline(always)]
@@ -367,23 +359,5 @@ impl<T: 'static> Target<'_, T> {
     }
 }
 
-/// Waits until a completion has put an answer into the caller's frame.
-#[inline(always)]
-fn wait_for<U>(here: &Worker, answer: &Cell<Option<U>>, awaited: AnswerWait) -> U {
-    loop {
-        if let Some(outcome) = answer.take() {
-            return outcome;
-        }
-        // SAFETY: A3: `answer` is only read while the fiber runs, on the thread that writes it.
-        here.wait_for_answer(awaited, || unsafe { (*answer.as_ptr()).is_some() });
-    }
-}
-
-#[inline(always)]
-fn unpark(fiber: Rc<Fiber>) {
-    // SAFETY: the reference is given up in this frame. It is the worker of `fiber`: a completion is run, or dropped, by the
-    // worker that made it, which outlives its fibers (A4).
-    if let Some(worker) = unsafe { worker::get() } {
-        worker.fibers.scheduler.unpark(fiber);
-    }
-}
+/// A delegated closure that does nothing.
+fn nothing<T>(_property: &mut T, (): ()) {}

@@ -1,5 +1,6 @@
 //! What users hold and call: trusts, trustees, fibers, and their results.
 
+mod answer;
 mod apply;
 #[cfg(feature = "rkyv")]
 mod archive;
@@ -25,6 +26,7 @@ mod may;
 mod named;
 mod outside;
 mod pending;
+mod push;
 mod remote;
 mod replicated;
 mod replies;

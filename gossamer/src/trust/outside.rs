@@ -28,7 +28,7 @@ impl<T: 'static> Target<'_, T> {
             // A worker of this node forwards it.
             self.ask_worker(move |here, target| {
                 let trustee = target.index() as usize;
-                target.push_to_node::<N, _, _, _>(here, trustee, delegated, arguments, then);
+                target.push_to_node_apart::<N, _, _, _>(here, trustee, delegated, arguments, then);
             });
         }
     }
@@ -64,17 +64,20 @@ impl<T: 'static> Target<'_, T> {
         let act = move |here: &Worker| {
             act(here, Target { shared: &here.shared, number, property, of: PhantomData });
         };
+        self.post(if self.is_here() {
+            Message::Request(Box::new(act))
+        } else {
+            Message::ForNode { trustee: self.index() as usize, act: Box::new(act) }
+        })
+    }
+
+    /// Sends a message to the worker that acts for the trustee. Returns whether it was taken.
+    fn post(&self, message: Message) -> bool {
         let mailbox = self.shared.mailbox_towards(self.index() as usize);
         while mailbox.inbox.len() >= self.shared.config.backlog {
             wait_for_inbox();
         }
-        let trustee = self.index() as usize;
-        let message = if self.is_here() {
-            Message::Request(Box::new(act))
-        } else {
-            Message::ForNode { trustee, act: Box::new(act) }
-        };
-        // Refused only once the runtime is ending: what `act` holds is dropped, which tells the caller.
+        // Refused only once the runtime is ending: what the message holds is dropped, which tells the caller.
         mailbox.send(message).is_ok()
     }
 

@@ -1,11 +1,8 @@
-//! Delegating to a trustee of another node: the same requests on the same lanes, with values encoded where they have to be.
+//! Requests to another node whose results come from a fiber there.
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::constant::{STAYS, travels};
-use crate::lane::context::{self, Context};
-use crate::lane::encoded::{Apart, Argument, Fixed, Packed, Unanswered, decode_caught};
 use crate::lane::error::{DelegationError, Origin, Reason};
-use crate::lane::large::LargeValue;
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
 use crate::structures::inline_closure::InlineClosure;
@@ -15,6 +12,7 @@ use crate::sys::image::location::PortableLocation;
 use crate::trust::call::Target;
 use crate::trust::cancel;
 use crate::trust::job::{or_printed, run_job};
+use crate::trust::push::decoded;
 use crate::trust::spawn::Else;
 use crate::trust::{NoRef, Returned};
 use crate::wire::decoder::Decoder;
@@ -25,157 +23,6 @@ use crate::worker::nodes::answers::Outcome;
 use crate::worker::{self, Worker, with_worker};
 use std::panic::Location;
 use std::sync::atomic::AtomicU64;
-
-impl<T: 'static> Target<'_, T> {
-    /// Applies a closure at a trustee of another node, and calls `then` with the outcome on this worker. Only a fiber
-    /// waits for room on the lane.
-    #[inline(always)]
-    pub(super) fn push_to_node<N, C: NoRef, U: NoRef, R>(
-        &self,
-        here: &Worker,
-        trustee: usize,
-        delegated: Delegated<T, C, U>,
-        arguments: C,
-        then: R,
-    ) where
-        R: FnOnce(Result<U, DelegationError>) + 'static,
-    {
-        if !travels::<N>() {
-            let reason = Reason::Stays { message: STAYS.into() };
-            return then(Err(DelegationError::new(reason, std::any::type_name::<N>(), trustee as u32)));
-        }
-        if let Err((refused, then)) = self.try_push(here, trustee, delegated, arguments, then) {
-            let reason = Reason::Stays { message: refused.refusal.to_string() };
-            // Before the sender is told: this may end streams, for example.
-            catch::contained(|| drop(refused));
-            then(Err(DelegationError::new(reason, std::any::type_name::<N>(), trustee as u32)));
-        }
-    }
-
-    /// Like `push_to_node`; returns `then` and the arguments if something in them cannot leave this node.
-    #[inline(always)]
-    fn try_push<C: NoRef, U: NoRef, R>(
-        &self,
-        here: &Worker,
-        trustee: usize,
-        delegated: Delegated<T, C, U>,
-        arguments: C,
-        then: R,
-    ) -> Result<(), (Refused<C>, R)>
-    where
-        R: FnOnce(Result<U, DelegationError>) + 'static,
-    {
-        if Fixed::<C>::FITS {
-            self.push_argument(here, trustee, delegated, Fixed(arguments), then);
-            return Ok(());
-        }
-        match Packed::new(arguments) {
-            Ok(argument) if argument.is_large() => self.push_large(here, trustee, delegated, argument, then),
-            Ok(argument) => self.push_argument(here, trustee, delegated, argument, then),
-            Err(refused) => return Err((refused, then)),
-        }
-        Ok(())
-    }
-
-    /// Like `push_argument`, of arguments that do not fit a slot.
-    #[cold]
-    fn push_large<C: NoRef, U: NoRef, R>(
-        &self,
-        here: &Worker,
-        trustee: usize,
-        delegated: Delegated<T, C, U>,
-        argument: Packed<C>,
-        then: R,
-    ) where
-        R: FnOnce(Result<U, DelegationError>) + 'static,
-    {
-        // Before the first fragment: no trustee is to keep fragments for which no request comes.
-        match context::current() {
-            Context::Fiber => here.unwind_if_cancelled(),
-            _ => here.require_backlog(trustee),
-        }
-        if here.may_wait_for_room() {
-            let ticket = here.send_large(trustee, argument.send());
-            return self.push_argument(here, trustee, delegated, Apart(ticket), then);
-        }
-        let (lane, ticket) = (here.lane_to(trustee), here.new_ticket());
-        let published = lane.client.make_room();
-        self.push_argument(here, trustee, delegated, Apart(ticket), then);
-        lane.client.leave_with(LargeValue::new(ticket, argument.send()));
-        here.after_push(trustee, published);
-    }
-
-    /// Like `push_to_node`, for arguments of type `C` that are already encoded.
-    #[inline(always)]
-    fn push_argument<C, U: NoRef, R>(
-        &self,
-        here: &Worker,
-        trustee: usize,
-        delegated: Delegated<T, C, U>,
-        argument: impl Argument<C>,
-        then: R,
-    ) where
-        R: FnOnce(Result<U, DelegationError>) + 'static,
-    {
-        let Some(encoded) = delegated.operation().encoded() else {
-            unreachable!("an operation of another node is a travelling one")
-        };
-        let lane = here.lane_to(trustee);
-        if !lane.client.fits_encoded(encoded, &argument) {
-            here.make_room_for(trustee, |lane| lane.client.fits_encoded(encoded, &argument));
-        }
-        let then = move |answer| match answer {
-            Ok(value) => then(Ok(value)),
-            Err(unanswered) => answer_apart(trustee, unanswered, then),
-        };
-        // SAFETY: A1 and A2; it fits, see above.
-        unsafe { lane.client.push_encoded((delegated, encoded), self.property, argument, then) };
-    }
-}
-
-/// Keeps `then` for an answer that comes apart from its response.
-#[cold]
-fn answer_apart<U: NoRef, R>(trustee: usize, unanswered: Unanswered, then: R)
-where
-    R: FnOnce(Result<U, DelegationError>) + 'static,
-{
-    with_worker(|here| match unanswered {
-        Unanswered::Late(number) => {
-            let then = move |outcome: Outcome| {
-                if outcome.is_err() {
-                    with_worker(|here| here.lane_to(trustee).client.counters().failed.add(1));
-                }
-                then(decoded(outcome));
-            };
-            here.nodes.answers.expect((trustee, number), Box::new(then));
-        }
-        unanswered => {
-            here.lane_to(trustee).client.counters().failed.add(1);
-            then(Err(not_decoded::<U>(here, unanswered)));
-        }
-    });
-}
-
-/// Why an answer could not be decoded: the program's own code failed, or the node runs another program.
-fn not_decoded<U>(here: &Worker, unanswered: Unanswered) -> DelegationError {
-    let (message, place) = match unanswered {
-        Unanswered::Panicked(Caught { message, place }) => (message, place),
-        Unanswered::Malformed(malformed) => (malformed.to_string(), None),
-        Unanswered::Late(_) => unreachable!("what came late does not come later"),
-    };
-    DelegationError::new(Reason::Panicked { message, place }, std::any::type_name::<U>(), here.index as u32)
-}
-
-/// A result from another node.
-fn decoded<U: NoRef>(outcome: Outcome) -> Result<U, DelegationError> {
-    let mut rows = outcome?;
-    decode_caught(|| Decoder::decoded_rows(&mut rows)).map_err(|unanswered| {
-        worker::with(|worker| match worker {
-            Some(here) => not_decoded::<U>(here, unanswered),
-            None => unreachable!("answers come to workers"),
-        })
-    })
-}
 
 /// The worker that asked for a fiber, and the source line: what a fiber of another node needs to answer.
 pub(super) struct Asked {

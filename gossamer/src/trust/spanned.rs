@@ -2,6 +2,7 @@
 //! enters it. So no layer below knows of spans, and a request without one is as it would be without the feature.
 
 use crate::lane::error::DelegationError;
+use crate::lane::operation::Delegated;
 #[cfg(feature = "tracing")]
 use crate::spans::{Sender, is_on};
 use crate::structures::oneshot::OneshotSender;
@@ -132,12 +133,21 @@ impl<T: 'static> Target<'_, T> {
         U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send,
     {
-        let outside = worker::with(|current| matches!(self.from(current), From::Elsewhere));
-        if outside {
-            self.send_from_outside::<N, _, _, _, _>(closure, arguments, |outcome| to.send(outcome));
-        } else {
-            self.call_as_it_is_then::<N, _, _, _, _>(closure, arguments, |outcome| to.send(outcome));
-        }
+        let then = to.into_callback();
+        worker::with(|current| {
+            let (here, trustee) = match self.from(current) {
+                From::Worker(here, trustee) => (here, trustee),
+                From::Trustee(here) => (here, here.index),
+                From::Node(here, trustee) => {
+                    let delegated = Delegated::travelling::<N, F>(closure);
+                    return self.push_to_node_apart::<N, _, _, _>(here, trustee, delegated, arguments, then);
+                }
+                From::Elsewhere => {
+                    return self.send_from_outside::<N, _, _, _, _>(closure, arguments, then);
+                }
+            };
+            self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then);
+        });
     }
 
     /// Whether a blocking call runs the closure in this very call, so in the span of the caller anyway.

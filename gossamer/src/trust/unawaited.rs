@@ -126,7 +126,7 @@ impl<T: 'static> Target<'_, T> {
         if let Err(arguments) = continued {
             let operation = delegated.operation();
             if !lane.client.fits_run(operation) {
-                here.make_room_for(trustee, |lane| lane.client.fits_run(operation));
+                here.make_room_for(trustee, &|lane| lane.client.fits_run(operation));
             }
             // SAFETY: A1 and A2; it fits, see above.
             unsafe { lane.client.begin_run(delegated, self.property, arguments, sent_from) };

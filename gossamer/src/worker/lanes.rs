@@ -141,19 +141,19 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn make_room(&self, trustee: usize, operation: &Operation) {
-        self.make_room_for(trustee, |lane| lane.client.fits(operation));
+        self.make_room_for(trustee, &|lane| lane.client.fits(operation));
     }
 
     /// Like `make_room`, until `fits` returns true.
     #[cold]
     #[inline(never)]
-    pub(crate) fn make_room_for(&self, trustee: usize, fits: impl Fn(&Outbound) -> bool) {
+    pub(crate) fn make_room_for(&self, trustee: usize, fits: &dyn Fn(&Outbound) -> bool) {
         let lane = self.lane_to(trustee);
         if context::current() == Context::Fiber {
             self.unwind_if_cancelled();
             let on = WaitsOn::Worker(trustee as u32);
             let _noted = Fiber::note_wait(Wait::in_call("room on the lane to a trustee").on(on));
-            self.wait_for_room(lane, &fits);
+            self.wait_for_room(lane, fits);
         } else if !lane.client.has_free_slot() {
             self.require_backlog(trustee);
         }
@@ -165,7 +165,7 @@ impl Worker {
 
     /// Suspends the running fiber until there is room. First come, first served: a fiber that sends all the time would
     /// take every slot before the others are resumed.
-    fn wait_for_room(&self, lane: &Outbound, fits: impl Fn(&Outbound) -> bool) {
+    fn wait_for_room(&self, lane: &Outbound, fits: &dyn Fn(&Outbound) -> bool) {
         let has_room = || lane.client.has_free_slot() || fits(lane);
         if std::thread::panicking() {
             // It does the worker's other work meanwhile, so no waiter is resumed before it anyway.

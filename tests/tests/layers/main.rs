@@ -44,7 +44,7 @@ const LAYERS: [&str; 24] = [
 
 /// Where `unsafe` may be written: whole layers, and single files of others.
 const UNSAFE_LAYERS: [&str; 4] = ["structures", "sys", "fabric", "lane"];
-const UNSAFE_FILES: [&str; 45] = [
+const UNSAFE_FILES: [&str; 47] = [
     "collections/travel.rs",
     "kernel/travel.rs",
     "net/travel.rs",
@@ -63,6 +63,7 @@ const UNSAFE_FILES: [&str; 45] = [
     "stream/windows/send_window.rs",
     "stream/windows/window.rs",
     "sync/travel.rs",
+    "trust/answer.rs",
     "trust/archive.rs",
     "trust/call.rs",
     "trust/delegate.rs",
@@ -71,6 +72,7 @@ const UNSAFE_FILES: [&str; 45] = [
     "trust/launch.rs",
     "trust/may.rs",
     "trust/outside.rs",
+    "trust/push.rs",
     "trust/remote.rs",
     "trust/scope.rs",
     "trust/sharded.rs",

@@ -13,30 +13,30 @@ use crate::wire::refusal::Malformed;
 use crate::wire::request::RequestHeader;
 
 impl<F: Fabric> Client<F> {
-    /// Whether a request fits the batch being gathered. If not, `make_room` first.
+    /// Whether a request fits the batch being gathered, whose arguments take so many words. If not, `make_room` first.
     #[inline(always)]
-    pub(crate) fn fits_encoded<C>(&self, operation: &Encoded, arguments: &impl Argument<C>) -> bool {
-        self.staged.has_room(1 + arguments.words(), answer_words(operation.result))
+    pub(crate) fn fits_encoded(&self, operation: &Encoded, arguments: usize) -> bool {
+        self.staged.has_room(1 + arguments, answer_words(operation.result))
     }
 
     /// Adds a request to the batch being gathered.
     ///
     /// # Safety
-    /// It fits (`fits_encoded`). `property` is the index, at this lane's trustee, of a property of type `T` that lives until
-    /// this request has been served.
+    /// It fits (`fits_encoded`). The arguments are of the type that the operation takes, and its result is a `U`.
+    /// `property` is the index, at this lane's trustee, of a property of the operation's type that lives until this
+    /// request has been served.
     #[inline(always)]
-    pub(crate) unsafe fn push_encoded<T, C, U: NoRef, R>(
+    pub(crate) unsafe fn push_encoded<C, U: NoRef, R>(
         &self,
-        (delegated, encoded): (Delegated<T, C, U>, &Encoded),
+        operation: &Encoded,
         property: u32,
         arguments: impl Argument<C>,
         then: R,
     ) where
         R: FnOnce(Result<U, Unanswered>) + 'static,
     {
-        debug_assert!(delegated.operation().encoded().is_some_and(|its| std::ptr::eq(its, encoded)));
-        let header = RequestHeader { property, operation: encoded.identity() };
-        let words = (arguments.words(), answer_words(encoded.result));
+        let header = RequestHeader { property, operation: operation.identity() };
+        let words = (arguments.words(), answer_words(operation.result));
         // SAFETY: guaranteed by the caller.
         unsafe { self.staged.push_written(header, words, |place| arguments.write(place)) };
         let write = |place: *mut Completion| {
@@ -58,10 +58,10 @@ impl<F: Fabric> Client<F> {
         R: FnOnce(Result<(), Unanswered>) + 'static,
     {
         let Some(encoded) = delegated.operation().encoded() else { return false };
-        let published = !self.fits_encoded(encoded, &arguments) && self.make_room();
+        let published = !self.fits_encoded(encoded, arguments.words()) && self.make_room();
         // SAFETY: room was made if needed, and every operation fits an empty batch. Every table of properties holds a
-        // `Root` at `ROOT` until its worker has ended.
-        unsafe { self.push_encoded((delegated, encoded), ROOT, arguments, then) };
+        // `Root` at `ROOT` until its worker has ended. The types are those of `delegated`.
+        unsafe { self.push_encoded::<C, (), _>(encoded, ROOT, arguments, then) };
         published
     }
 

@@ -52,7 +52,7 @@ fn sent<C: NoRef>(client: &Client<TcpWriter>, peer: &mut TcpStream, argument: im
     let delegated = Delegated::travelling::<Root, _>(|_: &mut Root, _: C| ());
     let encoded = delegated.operation().encoded().unwrap();
     // SAFETY: it fits an empty batch, and it is not served.
-    unsafe { client.push_encoded((delegated, encoded), ROOT, argument, |_| ()) };
+    unsafe { client.push_encoded::<C, (), _>(encoded, ROOT, argument, |_| ()) };
     client.publish();
     client.fabric().connection.flush().unwrap();
     let (mut words, mut word) = (Vec::new(), [0; 8]);

@@ -135,11 +135,8 @@ impl<C: NoRef> Packed<C> {
 
     /// Whether they do not fit a slot. If so, `Apart` goes there instead.
     pub(crate) fn is_large(&self) -> bool {
-        self.rows().has_long() || self.rows().bytes().len() > LARGEST
-    }
-
-    pub(crate) fn rows(&self) -> &Rows {
-        self.0.rows()
+        let rows = self.0.rows();
+        rows.has_long() || rows.bytes().len() > LARGEST
     }
 
     /// The encoded rows, from which everything leaves now.
@@ -149,23 +146,43 @@ impl<C: NoRef> Packed<C> {
 }
 
 impl<C: NoRef> Argument<C> for Packed<C> {
-    #[inline]
     fn words(&self) -> usize {
-        1 + self.rows().bytes().len().div_ceil(size_of::<u64>())
+        words_of(self.0.rows())
     }
 
-    #[inline]
     fn write(self, place: &mut [Word]) {
         write_bytes(place, self.send().bytes());
     }
 }
 
+/// Encoded arguments that leave now. Their type is forgotten, so that what sends them is compiled once.
+pub(crate) struct PackedRows(pub(crate) Rows);
+
+impl<C> Argument<C> for PackedRows {
+    fn words(&self) -> usize {
+        words_of(&self.0)
+    }
+
+    fn write(self, place: &mut [Word]) {
+        write_bytes(place, self.0.bytes());
+    }
+}
+
+/// Words that encoded rows take, with their length in front.
+fn words_of(rows: &Rows) -> usize {
+    1 + rows.bytes().len().div_ceil(size_of::<u64>())
+}
+
 /// The ticket of arguments that are sent separately.
 pub(crate) struct Apart(pub(crate) u64);
 
+impl Apart {
+    pub(crate) const WORDS: usize = 1;
+}
+
 impl<C> Argument<C> for Apart {
     fn words(&self) -> usize {
-        1
+        Self::WORDS
     }
 
     fn write(self, place: &mut [Word]) {
@@ -182,6 +199,26 @@ fn write_bytes(place: &mut [Word], bytes: &[u8]) {
         whole[..bytes.len()].copy_from_slice(bytes);
         word.write(u64::from_ne_bytes(whole));
     }
+}
+
+/// Takes the value of a response out.
+///
+/// # Errors
+/// If it is no valid value.
+///
+/// # Safety
+/// A response with a `U` is there, as its trustee made it, and the value was not taken out.
+#[inline(always)]
+pub(crate) unsafe fn take_response<U: NoRef>(response: *const u64) -> Result<U, Malformed> {
+    if words::<U>() != VARIABLE {
+        // SAFETY: guaranteed by the caller.
+        return unsafe { take(response) };
+    }
+    // SAFETY: guaranteed by the caller.
+    let length = unsafe { response.read() } as usize;
+    let bytes = response.wrapping_add(1).cast::<u8>();
+    // SAFETY: guaranteed by the caller.
+    Decoder::decoded(unsafe { std::slice::from_raw_parts(bytes, length) })
 }
 
 /// The arguments of a request that arrived.
@@ -210,30 +247,11 @@ pub(crate) fn decode_caught<U>(decode: impl FnOnce() -> Result<U, Malformed>) ->
 }
 
 impl Arguments<'_> {
-    /// The words of a response.
-    ///
-    /// # Safety
-    /// A response with a `U` is there, and stays as long as this is used.
-    #[inline(always)]
-    pub(crate) unsafe fn of_response<U: NoRef>(response: *const u64) -> Self {
-        match words::<U>() {
-            VARIABLE => {
-                // SAFETY: guaranteed by the caller.
-                let length = unsafe { response.read() } as usize;
-                let bytes = response.wrapping_add(1).cast::<u8>();
-                // SAFETY: guaranteed by the caller.
-                Self::Bytes(unsafe { std::slice::from_raw_parts(bytes, length) })
-            }
-            // SAFETY: guaranteed by the caller.
-            words => Self::Fixed(unsafe { std::slice::from_raw_parts(response, words.into()) }),
-        }
-    }
-
     /// Takes them out.
     ///
     /// # Safety
     /// They were put there as a `C`, and were not taken out.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn read<C: NoRef>(self) -> Result<C, Malformed> {
         match self {
             Self::Fixed(words) if words.len() == usize::from(self::words::<C>()) => {
@@ -273,7 +291,7 @@ impl Answer<'_> {
     fn write_encoded<U: NoRef>(&mut self, value: Result<Marshalled<U>, Refused<U>>) {
         let value = value.unwrap_or_else(|refused| panic!("{}", refused.into_refusal()));
         let rows = value.send();
-        let words = 1 + rows.bytes().len().div_ceil(size_of::<u64>());
+        let words = words_of(&rows);
         if rows.has_long() || words > RESERVED.min(self.place.len()) {
             self.late = Some(rows);
             return;

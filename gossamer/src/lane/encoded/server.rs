@@ -7,7 +7,7 @@ use crate::lane::context;
 use crate::lane::encoded::{Answer, Arguments, VARIABLE, answer_words, bytes_at};
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::large::Exchange;
-use crate::lane::operation::{Encoded, Operation};
+use crate::lane::operation::{Encoded, Operation, RunEncoded, RunPacked};
 use crate::lane::property::Properties;
 use crate::lane::registry::Registry;
 use crate::lane::server::Server;
@@ -136,16 +136,19 @@ impl<'a> EncodedBatch<'a> {
                 self.fail(&request, Reason::Ended);
                 continue;
             };
-            if [request.encoded.arguments, request.encoded.result].contains(&VARIABLE) {
-                self.serve_packed(&request, property)?;
-                continue;
-            }
+            let run = match request.encoded.run {
+                RunEncoded::Fixed(run) => run,
+                RunEncoded::Packed(run) => {
+                    self.serve_packed(&request, run, property)?;
+                    continue;
+                }
+            };
             let arguments = self.body[self.at + 1..].as_ptr();
             let result = usize::from(request.encoded.result);
             let answer = &mut self.answer[self.used..][..result];
             // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3
             // that nothing else refers to it. The arguments are unread, and the words of both are there (`current`).
-            match unsafe { (request.encoded.run_fixed)(property, arguments, answer) } {
+            match unsafe { run(property, arguments, answer) } {
                 Ok(()) => self.advance(&request, result),
                 Err(malformed) => self.fail_malformed(&request, &malformed),
             }
@@ -155,11 +158,16 @@ impl<'a> EncodedBatch<'a> {
 
     /// Serves a request whose arguments or result are encoded.
     #[inline(never)]
-    fn serve_packed(&mut self, request: &Request, property: *mut ()) -> Result<(), Malformed> {
+    fn serve_packed(
+        &mut self,
+        request: &Request,
+        run: RunPacked,
+        property: *mut (),
+    ) -> Result<(), Malformed> {
         let mut arguments = self.arguments(request)?;
         let mut answer = Answer { place: &mut self.answer[self.used..], used: 0, late: None };
         // SAFETY: as in `until_panic`; the arguments are those of this request, taken out once.
-        let served = unsafe { (request.encoded.run)(property, arguments.borrowed(), &mut answer) };
+        let served = unsafe { run(property, arguments.borrowed(), &mut answer) };
         let (used, late) = (answer.used, answer.late);
         match (served, late) {
             (Ok(()), None) => self.advance(request, used),
