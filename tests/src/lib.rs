@@ -1,11 +1,12 @@
 //! What the integration tests share: a watchdog, runtimes of a given size, counts of drops, figures of the process,
-//! and child processes.
+//! ports and child processes.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of tests fails the test")]
 
 mod child;
 mod crosswise;
 mod figures;
 mod hangs;
+mod ports;
 mod rdma;
 mod tally;
 mod traced;
@@ -15,6 +16,7 @@ pub use child::{Ended, in_child, isolated};
 pub use crosswise::launch_crosswise;
 pub use figures::{anonymous_bytes, cpu_time, descriptors, resident_bytes, threads};
 pub use hangs::hang;
+pub use ports::free_ports;
 pub use rdma::{rdma_is_simulated, simulate_rdma, simulated_counter, with_rdma};
 pub use tally::{Counted, Tally};
 pub use traced::{SystemCalls, count_system_calls};

@@ -1,8 +1,9 @@
 //! The programs of the Network Vortex thesis: one process sends, another receives.
 
 use crate::child::{Watched, command, run};
+use integration_tests::free_ports;
 use std::io::Read;
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 const KEY: (&str, &str) =
@@ -10,7 +11,7 @@ const KEY: (&str, &str) =
 
 /// An address that nobody listens at.
 fn address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    format!("127.0.0.1:{}", free_ports(Ipv4Addr::LOCALHOST, 1))
 }
 
 /// Runs one process that listens and another that connects; returns what both print.

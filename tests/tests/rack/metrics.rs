@@ -3,9 +3,9 @@
 use crate::launchers::built;
 use gossamer::metrics::{RackMetrics, RequestRoute};
 use gossamer::{Config, FabricChoice, Trustee, rack};
-use integration_tests::{fabrics, on_nodes, wait_until, watched, workers};
+use integration_tests::{fabrics, free_ports, on_nodes, wait_until, watched, workers};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -48,18 +48,6 @@ fn a_node_learns_what_all_of_them_count() {
     });
 }
 
-/// The first of this many consecutive ports that nobody has at the moment.
-fn ports(count: u16) -> u16 {
-    loop {
-        let first = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let last = first.checked_add(count - 1);
-        let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
-        if last.is_some_and(|last| (first..=last).all(is_free)) {
-            return first;
-        }
-    }
-}
-
 /// What is answered to a request for a path.
 fn get(port: u16, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
@@ -98,7 +86,7 @@ fn prometheus(folder: &Path, scraped: std::ops::Range<u16>, own: u16) -> Option<
 fn a_real_prometheus_scrapes_a_rack_of_four_nodes() {
     watched(|| {
         let folder = tempfile();
-        let (scraped, own) = (ports(4), ports(1));
+        let (scraped, own) = (free_ports(Ipv4Addr::LOCALHOST, 4), free_ports(Ipv4Addr::LOCALHOST, 1));
         let Some(_prometheus) = prometheus(&folder, scraped..scraped + 4, own) else {
             return eprintln!("SKIPPED: prometheus is not installed (apt-get install prometheus)");
         };
@@ -127,7 +115,7 @@ fn a_real_prometheus_scrapes_a_rack_of_four_nodes() {
 #[test]
 fn the_launcher_serves_the_metrics_of_all_its_nodes_at_one_port() {
     watched(|| {
-        let port = ports(1);
+        let port = free_ports(Ipv4Addr::LOCALHOST, 1);
         let mut command = Command::new(built("gossamer"));
         command.args([
             "run",

@@ -1,8 +1,9 @@
 //! Servers of a test: hydra, alone or on a rack, and redis where it is installed.
 
 use crate::client::Client;
+use integration_tests::free_ports;
 use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +97,7 @@ impl Server {
 
     /// redis, if it is installed.
     pub fn start_redis(directory: &Directory) -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_ports(Ipv4Addr::LOCALHOST, 1);
         let mut command = Command::new("redis-server");
         command.args([
             "--port",

@@ -12,9 +12,9 @@ mod traces;
 
 use crate::PROGRAM;
 use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
-use integration_tests::{fabrics, is_tested, watched, with_rdma};
+use integration_tests::{fabrics, free_ports, is_tested, watched, with_rdma};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -58,9 +58,8 @@ fn addresses(nodes: usize, fabric: FabricChoice) -> String {
             .collect::<Vec<_>>()
             .join(",");
     }
-    // Ports that nobody has at the moment.
-    let taken: Vec<_> = (0..nodes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    taken.iter().map(|port| port.local_addr().unwrap().to_string()).collect::<Vec<_>>().join(",")
+    let first = free_ports(Ipv4Addr::LOCALHOST, nodes as u16);
+    (first..).take(nodes).map(|port| format!("127.0.0.1:{port}")).collect::<Vec<_>>().join(",")
 }
 
 fn node(program: &str, what: &str, node: usize, addresses: &str, token: &str) -> Command {

@@ -3,10 +3,10 @@
 
 use super::{Ended, Nodes, node, token, wait};
 use crate::PROGRAM;
-use integration_tests::watched;
+use integration_tests::{free_ports, watched};
 use std::collections::HashSet;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -152,9 +152,7 @@ pub(super) fn relayed(
     change: impl Fn(Way) -> Carry + Send + Sync + 'static,
 ) -> Vec<Ended> {
     let (token, change) = (token(), Arc::new(change));
-    let free = TcpListener::bind((HERE, 0)).unwrap();
-    let door = free.local_addr().unwrap().port();
-    drop(free);
+    let door = free_ports(HERE.parse::<IpAddr>().unwrap(), 1);
     let addresses = format!("{HOST}:{door},{HERE}:1");
     let (own, other) = (Hosts::new(HERE), Hosts::new(BETWEEN));
     let mut nodes = Nodes(vec![own.start(what, 0, &addresses, &token, variables)]);
