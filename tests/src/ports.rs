@@ -12,10 +12,13 @@ const OF_A_PROCESS: u32 = 100;
 
 /// The first of this many consecutive ports of an address that nobody has at the moment, and that no other test of
 /// this process is told.
+///
+/// # Panics
+/// If there are none, as at an address of another machine.
 pub fn free_ports(address: impl Into<IpAddr>, count: u16) -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let address = address.into();
-    loop {
+    for _ in 0..COUNT {
         // Relaxed: only the number counts.
         let next = NEXT.fetch_add(count.into(), Ordering::Relaxed);
         let at =
@@ -25,4 +28,5 @@ pub fn free_ports(address: impl Into<IpAddr>, count: u16) -> u16 {
             return first;
         }
     }
+    panic!("{address} has no {count} free ports from {FIRST} on")
 }

@@ -38,7 +38,7 @@ impl<T: 'static> Target<'_, T> {
         }
     }
 
-    /// `push_to_node`, compiled once for all closures with these types.
+    /// `push_to_node` as a function of its own, for calls that allocate anyway: they share it.
     #[inline(never)]
     pub(super) fn push_to_node_apart<N, C: NoRef, U: NoRef, R>(
         &self,
