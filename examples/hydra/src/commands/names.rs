@@ -12,12 +12,7 @@ static NAMES: [(u128, u8); PLACES] = {
     let mut names = [(0, 0); PLACES];
     let mut index = 0;
     while index < COMMANDS.len() {
-        let name = COMMANDS[index].name.as_bytes();
-        let (mut number, mut at) = (0, 0);
-        while at < name.len() {
-            number |= (name[at] as u128) << (8 * at);
-            at += 1;
-        }
+        let number = number(COMMANDS[index].name.as_bytes());
         let mut place = place(number);
         while names[place].0 != 0 {
             place = (place + 1) % PLACES;
@@ -27,6 +22,32 @@ static NAMES: [(u128, u8); PLACES] = {
     }
     names
 };
+
+/// The bytes of a name, of which there are 16 at most, the first of them lowest. They are read in two pieces, which may
+/// overlap: what is copied to memory piece by piece and read as a whole makes a processor wait.
+const fn number(name: &[u8]) -> u128 {
+    let length = name.len();
+    if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        u64::from_le_bytes(*first) as u128 | (u64::from_le_bytes(*last) as u128) << (8 * (length - 8))
+    } else if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        u32::from_le_bytes(*first) as u128 | (u32::from_le_bytes(*last) as u128) << (8 * (length - 4))
+    } else if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        u16::from_le_bytes(*first) as u128 | (u16::from_le_bytes(*last) as u128) << (8 * (length - 2))
+    } else {
+        name[0] as u128
+    }
+}
+
+/// With its letters in lower case: all bytes at once.
+const fn lower(name: u128) -> u128 {
+    const ONES: u128 = u128::MAX / 255;
+    const TOPS: u128 = 0x80 * ONES;
+    // The top bit of each byte says whether it is: at most 0x7f, at least A, beyond Z.
+    let rest = name & !TOPS;
+    let (is_ascii, from_a, beyond_z) =
+        (!name, rest + (0x80 - b'A' as u128) * ONES, rest + (0x7f - b'Z' as u128) * ONES);
+    name | (is_ascii & from_a & !beyond_z & TOPS) >> 2
+}
 
 const fn place(name: u128) -> usize {
     let folded = (name as u64 ^ (name >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -39,10 +60,7 @@ pub fn command(name: &[u8]) -> Option<&'static Command> {
     if name.is_empty() || name.len() > 16 {
         return None;
     }
-    let mut lower = [0; 16];
-    lower[..name.len()].copy_from_slice(name);
-    lower.make_ascii_lowercase();
-    let number = u128::from_le_bytes(lower);
+    let number = lower(number(name));
     let mut place = place(number);
     loop {
         match NAMES[place] {
@@ -56,6 +74,22 @@ pub fn command(name: &[u8]) -> Option<&'static Command> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_byte_of_a_name_is_put_in_lower_case_as_by_the_standard_library() {
+        for length in 1..=16 {
+            for byte in 0..=u8::MAX {
+                let name = [b'Q'; 16].map(|letter| letter ^ byte);
+                let mut expected = [0; 16];
+                expected[..length].copy_from_slice(&name[..length]);
+                assert_eq!(number(&name[..length]), u128::from_le_bytes(expected));
+                assert_eq!(
+                    lower(u128::from_le_bytes([byte; 16])).to_le_bytes(),
+                    [byte.to_ascii_lowercase(); 16]
+                );
+            }
+        }
+    }
 
     #[test]
     fn every_command_is_found_by_its_name() {

@@ -77,26 +77,24 @@ impl Table {
         Some(Slot { segment, bucket })
     }
 
-    /// Reads what looking up some keys reads first, and then what it reads next, but waits for none of it: so the
-    /// processor fetches the lines of all of them at once, and they are in its cache when the keys are looked up.
+    /// Reads what looking up some keys reads, step by step for all of them, but waits for none of it: so the processor
+    /// fetches the lines of all of them at once, and they are in its cache when the keys are looked up. It looks ahead
+    /// by so many instructions only, so each step is short.
     pub fn fetch<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
-        let mut hashes = [0; FETCHED];
+        let (mut hashes, mut entries) = ([0; FETCHED], [None; FETCHED]);
         let mut count = 0;
         for (key, hash) in keys.zip(&mut hashes) {
             *hash = self.hash(key);
             count += 1;
-            self.look_at(*hash, Entry::fetch);
         }
-        hashes[..count].iter().for_each(|hash| self.look_at(*hash, Entry::fetch_key));
-    }
-
-    /// Shows a function the entries that may have this hash.
-    #[inline]
-    fn look_at(&self, hash: u64, look: impl Fn(&Entry)) {
-        self.segments[segment_of(hash)].find_bucket_index(hash, |entry| {
-            look(entry);
-            false
-        });
+        for (hash, entry) in hashes[..count].iter().zip(&mut entries) {
+            // Nearly always the right one.
+            *entry = self.segments[segment_of(*hash)].find(*hash, |entry| {
+                entry.fetch();
+                true
+            });
+        }
+        entries.iter().flatten().for_each(|entry| entry.fetch_ends());
     }
 
     /// The entry of a slot that was found.
