@@ -1,6 +1,7 @@
 //! Many elements by their indices: a batch for each worker that has any.
 
 use crate::collections::dist_vec::out_of_range;
+use crate::collections::layout::Spread;
 use crate::collections::near::own_part;
 use crate::collections::{DistVec, Elements};
 use crate::structures::interleaving::Interleaving;
@@ -72,10 +73,8 @@ impl<T: NoRef + Clone> DistVec<T> {
         let most = GATHERED * self.parts.len().min(MOST_PARTS);
         loop {
             let mut round = rounds.spare.pop().unwrap_or_else(|| Round::new(self.parts.len()));
-            // Not `for_each`, whose closure would be named as the caller when a panic is reported.
-            for index in indices.by_ref().take(most) {
-                let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
-                round.order.push(part, offset.number());
+            if let Err(index) = list(indices.by_ref().take(most), self.spread, &mut round.order) {
+                out_of_range(index, self.spread);
             }
             let is_last = round.order.len() < most;
             let left = if is_last { 0 } else { UNDER_WAY - 1 };
@@ -113,6 +112,17 @@ impl<T: NoRef + Clone> DistVec<T> {
         }
         updates.finish();
     }
+}
+
+/// Notes where the elements with these indices are, up to an index that is out of range. A function of its own, so that
+/// the processor has all it needs in registers.
+#[inline(never)]
+fn list(indices: impl Iterator<Item = usize>, spread: Spread, order: &mut Interleaving) -> Result<(), usize> {
+    for index in indices {
+        let (part, offset) = spread.find(index).ok_or(index)?;
+        order.push(part, offset.number());
+    }
+    Ok(())
 }
 
 /// Indices that were asked for together.

@@ -117,7 +117,7 @@ impl Spread {
     fn new(len: usize, parts: usize, is_cyclic: bool) -> Self {
         // One part is one block, for which there is nothing to compute.
         let is_cyclic = is_cyclic && parts > 1;
-        let divisor = Divisor::new(if is_cyclic { parts } else { Self::block_of(len, parts) });
+        let divisor = Divisor::new(if is_cyclic { parts } else { Self::block_of(len, parts) }, len);
         Self { len, parts, is_cyclic, divisor }
     }
 
@@ -140,12 +140,24 @@ impl Spread {
     /// The part that has an element, and the element's place in it.
     #[inline(always)]
     pub(super) fn find(self, index: usize) -> Option<(usize, Offset)> {
-        if index >= self.len {
-            return None;
+        match self.divisor.divide(index) {
+            Some((quotient, remainder)) => Some(self.place(quotient, remainder)),
+            None => self.find_far(index),
         }
-        let (quotient, remainder) = self.divisor.divide(index);
+    }
+
+    /// As `find`, for an index that is out of range or beyond what is divided fast.
+    #[cold]
+    fn find_far(self, index: usize) -> Option<(usize, Offset)> {
+        let by = self.divisor.by();
+        (index < self.len).then(|| self.place(index / by, index % by))
+    }
+
+    /// A place, by an index divided by the elements of a block, or by the parts.
+    #[inline(always)]
+    fn place(self, quotient: usize, remainder: usize) -> (usize, Offset) {
         let (part, offset) = if self.is_cyclic { (remainder, quotient) } else { (quotient, remainder) };
-        Some((part, Offset::new(offset)))
+        (part, Offset::new(offset))
     }
 
     /// The index of an element, by its place in a part.
