@@ -7,20 +7,41 @@ use std::fs;
 use std::time::Duration;
 
 /// The most memory that each of them had, together. What they share counts once: memory that is shared, and the pages of
-/// a program and its libraries that several run.
+/// programs and libraries that several use.
 pub(crate) fn memory(process: u32) -> u64 {
     let (mut own, mut shared, mut files) = (0, 0, BTreeMap::new());
     for process in all(process) {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
         let of = |name| kilobytes(&status, name).unwrap_or(0);
-        let (of_files, of_shared) = (of("RssFile:"), of("RssShmem:"));
-        own += of("VmHWM:").saturating_sub(of_files + of_shared);
-        shared = of_shared.max(shared);
-        let of_program: &mut u64 =
-            files.entry(fs::read_link(format!("/proc/{process}/exe")).ok()).or_default();
-        *of_program = of_files.max(*of_program);
+        own += of("VmHWM:").saturating_sub(of("RssFile:") + of("RssShmem:"));
+        shared = of("RssShmem:").max(shared);
+        let smaps = fs::read_to_string(format!("/proc/{process}/smaps")).unwrap_or_default();
+        for (file, pages) in pages_of_files(&smaps) {
+            let most: &mut u64 = files.entry(file).or_default();
+            *most = pages.max(*most);
+        }
     }
     (own + shared + files.into_values().sum::<u64>()) * 1024
+}
+
+/// Kilobytes of each file that is mapped, without those that were copied to be changed; from `/proc/PID/smaps`.
+fn pages_of_files(smaps: &str) -> BTreeMap<String, u64> {
+    let (mut pages, mut file) = (BTreeMap::<_, u64>::new(), None);
+    for line in smaps.lines() {
+        let of = |name| kilobytes(line, name);
+        if let Some(resident) = of("Rss:") {
+            file.iter().for_each(|file| *pages.entry(String::clone(file)).or_default() += resident);
+        } else if let Some(copied) = of("Anonymous:") {
+            file.iter().for_each(|file| *pages.entry(String::clone(file)).or_default() -= copied);
+        } else if line.split(' ').next().is_some_and(|range| range.contains('-')) {
+            let path = line.find('/').map(|start| &line[start..]);
+            // The kernel counts these as memory that is shared.
+            let is_shared =
+                |path: &&str| ["/memfd:", "/dev/", "/SYSV"].iter().any(|start| path.starts_with(start));
+            file = path.filter(|path| !is_shared(path)).map(str::to_owned);
+        }
+    }
+    pages
 }
 
 /// User and system time.
@@ -70,6 +91,19 @@ mod tests {
     fn grandchildren_belong_to_a_process() {
         let parents = [(1, 0), (5, 1), (7, 5), (8, 7), (9, 1), (10, 5)];
         assert_eq!(descendants(5, &parents), [5, 7, 10, 8]);
+    }
+
+    #[test]
+    fn pages_of_a_file_are_those_of_all_its_mappings_that_were_not_copied() {
+        let smaps = "\
+            5500-5600 r-xp 00000000 08:01 42                 /bin/a b\nSize: 9 kB\nRss:  40 kB\nAnonymous:  0 kB\n\
+            5600-5700 rw-p 00001000 08:01 42                 /bin/a b\nRss:  12 kB\nAnonymous:  8 kB\n\
+            5700-5800 rw-p 00000000 00:00 0                  [heap]\nRss:  70 kB\nAnonymous:  70 kB\n\
+            5800-5900 rw-s 00000000 00:01 7                  /memfd:lanes (deleted)\nRss:  5 kB\nAnonymous:  0 kB\n\
+            5900-5a00 rw-p 00000000 00:00 0 \nRss:  90 kB\nAnonymous:  90 kB\n\
+            5a00-5b00 r--p 00000000 08:01 43                 /lib/libc.so\nRss:  3 kB\nAnonymous:  0 kB\n";
+        let expected = [("/bin/a b", 44), ("/lib/libc.so", 3)].map(|(file, pages)| (file.to_owned(), pages));
+        assert_eq!(pages_of_files(smaps), BTreeMap::from(expected));
     }
 
     #[test]
