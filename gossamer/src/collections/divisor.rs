@@ -20,6 +20,7 @@ impl Divisor {
     /// If `by` is zero.
     pub(super) fn new(by: usize, end: usize) -> Self {
         let (by, end) = (by as u64, end as u64);
+        // 2^64 does not fit 64 bits, and divisors above 2^32 leave too few bits for the quotient.
         let limit = if (2..=1 << 32).contains(&by) { end.min(1 << 32) } else { 0 };
         Self { by, inverse: (u64::MAX / by).wrapping_add(1), limit }
     }
