@@ -1,7 +1,7 @@
 //! Programs that are measured. Each is ended after a certain time, whatever happens to this process.
 
 use super::interruption::Interruption;
-use super::tree;
+use super::tree::{self, Scales};
 use crate::failure::{Context, Failure, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::{OsStr, OsString};
@@ -76,10 +76,10 @@ impl Program {
 
     /// The same, and the memory that it and its children had at most, in bytes, if it took long enough to be weighed.
     pub(crate) fn output_and_memory(&self, interruption: &Interruption) -> Result<(String, Option<u64>)> {
-        let mut weights = Some(Vec::new());
-        let text = self.start()?.finish(interruption, &mut weights)?;
-        let weights = weights.filter(|weights| weights.len() >= ENOUGH).unwrap_or_default();
-        Ok((text, weights.into_iter().max()))
+        let mut scales = Some(Scales::default());
+        let text = self.start()?.finish(interruption, &mut scales)?;
+        let weights = scales.map(|scales| scales.weights).filter(|weights| weights.len() >= ENOUGH);
+        Ok((text, weights.unwrap_or_default().into_iter().max()))
     }
 }
 
@@ -115,8 +115,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits for its end, and weighs it meanwhile if there is room for `weights`.
-    fn finish(mut self, interruption: &Interruption, weights: &mut Option<Vec<u64>>) -> Result<String> {
+    /// Waits for its end, and weighs it meanwhile if there are `scales`.
+    fn finish(mut self, interruption: &Interruption, scales: &mut Option<Scales>) -> Result<String> {
         let mut due = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().context(&self.name)? {
@@ -125,8 +125,8 @@ impl Running {
             if interruption.has_come() {
                 return Err(Failure::new(format!("{}: interrupted", self.name)));
             }
-            if let Some(weights) = weights.as_mut().filter(|_| Instant::now() >= due) {
-                weights.push(tree::memory(self.child.id()));
+            if let Some(scales) = scales.as_mut().filter(|_| Instant::now() >= due) {
+                scales.weigh(self.child.id());
                 due = Instant::now() + WEIGH;
             }
             sleep(LOOK);

@@ -6,42 +6,55 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// The most memory that each of them had, together. What they share counts once: memory that is shared, and the pages of
-/// programs and libraries that several use.
-pub(crate) fn memory(process: u32) -> u64 {
-    let (mut own, mut shared, mut files) = (0, 0, BTreeMap::new());
-    for process in all(process) {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        let of = |name| kilobytes(&status, name).unwrap_or(0);
-        own += of("VmHWM:").saturating_sub(of("RssFile:") + of("RssShmem:"));
-        shared = of("RssShmem:").max(shared);
-        let smaps = fs::read_to_string(format!("/proc/{process}/smaps")).unwrap_or_default();
-        for (file, pages) in pages_of_files(&smaps) {
-            let most: &mut u64 = files.entry(file).or_default();
-            *most = pages.max(*most);
+/// What a process and its children weigh, again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Scales {
+    /// For each process, how many kilobytes of files it had when they were last told apart, and of which.
+    files: BTreeMap<u32, (u64, BTreeMap<String, u64>)>,
+    pub(crate) weights: Vec<u64>,
+}
+
+impl Scales {
+    /// Notes the most memory that each of them has had, together, in bytes. What they share counts once: memory that is
+    /// shared, and the pages of programs and libraries that several use.
+    pub(crate) fn weigh(&mut self, process: u32) {
+        let (mut own, mut shared, mut files) = (0, 0, BTreeMap::new());
+        for process in all(process) {
+            let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+            let of = |name| kilobytes(&status, name).unwrap_or(0);
+            let (of_files, of_shared) = (of("RssFile:"), of("RssShmem:"));
+            own += of("VmHWM:").saturating_sub(of_files + of_shared);
+            shared = of_shared.max(shared);
+            let (known, pages) = self.files.entry(process).or_default();
+            // To tell them apart the kernel goes through all memory of a process, whose speed is measured meanwhile.
+            if *known != of_files {
+                let smaps = fs::read_to_string(format!("/proc/{process}/smaps")).unwrap_or_default();
+                (*known, *pages) = (of_files, pages_of_files(&smaps));
+            }
+            for (file, pages) in pages {
+                let most: &mut u64 = files.entry(file.clone()).or_default();
+                *most = (*most).max(*pages);
+            }
         }
+        self.weights.push((own + shared + files.into_values().sum::<u64>()) * 1024);
     }
-    (own + shared + files.into_values().sum::<u64>()) * 1024
 }
 
 /// Kilobytes of each file that is mapped, without those that were copied to be changed; from `/proc/PID/smaps`.
 fn pages_of_files(smaps: &str) -> BTreeMap<String, u64> {
-    let (mut pages, mut file) = (BTreeMap::<_, u64>::new(), None);
+    // The kernel counts these as memory that is shared.
+    let is_shared = |path: &str| ["/memfd:", "/dev/", "/SYSV"].iter().any(|start| path.starts_with(start));
+    let (mut files, mut pages) = (BTreeMap::<_, u64>::new(), None);
     for line in smaps.lines() {
-        let of = |name| kilobytes(line, name);
-        if let Some(resident) = of("Rss:") {
-            file.iter().for_each(|file| *pages.entry(String::clone(file)).or_default() += resident);
-        } else if let Some(copied) = of("Anonymous:") {
-            file.iter().for_each(|file| *pages.entry(String::clone(file)).or_default() -= copied);
-        } else if line.split(' ').next().is_some_and(|range| range.contains('-')) {
-            let path = line.find('/').map(|start| &line[start..]);
-            // The kernel counts these as memory that is shared.
-            let is_shared =
-                |path: &&str| ["/memfd:", "/dev/", "/SYSV"].iter().any(|start| path.starts_with(start));
-            file = path.filter(|path| !is_shared(path)).map(str::to_owned);
+        if line.split(' ').next().is_some_and(|range| range.contains('-')) {
+            let path = line.find('/').map(|start| &line[start..]).filter(|path| !is_shared(path));
+            pages = path.map(|path| files.entry(path.to_owned()).or_default());
+        } else if let Some(pages) = &mut pages {
+            **pages += kilobytes(line, "Rss:").unwrap_or(0);
+            **pages -= kilobytes(line, "Anonymous:").unwrap_or(0);
         }
     }
-    pages
+    files
 }
 
 /// User and system time.

@@ -23,7 +23,7 @@ static NAMES: [(u128, u8); PLACES] = {
     names
 };
 
-/// The bytes of a name, of which there are 16 at most, the first of them lowest. They are read in two pieces, which may
+/// The bytes of a name, of which there are 1 to 16, the first of them lowest. They are read in two pieces, which may
 /// overlap: what is copied to memory piece by piece and read as a whole makes a processor wait.
 const fn number(name: &[u8]) -> u128 {
     let length = name.len();
@@ -39,13 +39,13 @@ const fn number(name: &[u8]) -> u128 {
 }
 
 /// With its letters in lower case: all bytes at once.
-const fn lower(name: u128) -> u128 {
+fn lower(name: u128) -> u128 {
     const ONES: u128 = u128::MAX / 255;
     const TOPS: u128 = 0x80 * ONES;
     // The top bit of each byte says whether it is: at most 0x7f, at least A, beyond Z.
     let rest = name & !TOPS;
     let (is_ascii, from_a, beyond_z) =
-        (!name, rest + (0x80 - b'A' as u128) * ONES, rest + (0x7f - b'Z' as u128) * ONES);
+        (!name, rest + u128::from(0x80 - b'A') * ONES, rest + u128::from(0x7f - b'Z') * ONES);
     name | (is_ascii & from_a & !beyond_z & TOPS) >> 2
 }
 
