@@ -3,7 +3,7 @@
 //! Each piece of work in the queue has an idle thread that will take it, or the pool is at its limit. So below the
 //! limit, no work waits behind other work that may be waiting for it.
 
-use crate::sys::threads::affinity;
+use crate::sys::threads::policy;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -77,9 +77,9 @@ fn no_thread(error: &io::Error) -> io::Error {
 
 /// The life of a thread of the pool.
 fn serve() {
-    // The worker that started it may be pinned. Refused only where pinning is refused too, so there is nothing to
-    // undo.
-    let _unpinned = affinity::unpin();
+    // The worker that started it may be pinned, and wait when it is woken. Refused only where that is refused too, so
+    // there is nothing to undo.
+    let _unpinned = policy::run_as_first_thread();
     let mut state = state();
     loop {
         if let Some(work) = state.queue.pop_front() {

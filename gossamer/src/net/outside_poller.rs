@@ -1,7 +1,7 @@
 //! The poller for tasks of other executors that wait for sockets: a thread of the process, which the first such task
 //! starts.
 
-use crate::sys::threads::affinity;
+use crate::sys::threads::policy;
 use crate::worker::fibers::sources::Sources;
 use mio::{Events, Poll};
 use std::io;
@@ -32,7 +32,7 @@ pub(crate) fn sources() -> io::Result<&'static Sources> {
 
 fn dispatch_for_ever(mut poll: Poll, sources: &Sources) {
     // A pinned worker may have started it. Refused only where pinning is refused too, so there is nothing to undo.
-    let _unpinned = affinity::unpin();
+    let _unpinned = policy::run_as_first_thread();
     let mut events = Events::with_capacity(EVENTS);
     loop {
         match poll.poll(&mut events, None) {

@@ -3,7 +3,7 @@
 use crate::lane::context::{self, Context};
 use crate::stream::Error;
 use crate::structures::oneshot;
-use crate::sys::threads::affinity;
+use crate::sys::threads::policy;
 use crate::worker;
 use crate::worker::fibers::wake::block_on;
 use std::io;
@@ -70,8 +70,8 @@ fn dispatch(job: BlockingJob) -> io::Result<()> {
 }
 
 fn run_jobs(mut job: BlockingJob) {
-    // It inherits the affinity of the worker that started it. If that fails, it is only slower.
-    let _as_it_is = affinity::unpin();
+    // It inherits what is meant for the worker that started it. If that fails, it is only slower.
+    let _as_it_is = policy::run_as_first_thread();
     let (this, (hands, more)) = (thread::current().id(), mpsc::sync_channel(1));
     loop {
         job();

@@ -31,7 +31,7 @@ pub(crate) mod verbs;
 use crate::stream::Error;
 use crate::stream::blocks::flow::{Failure, Flow};
 use crate::sys::process::close_on_fork::CloseOnFork;
-use crate::sys::threads::affinity;
+use crate::sys::threads::policy;
 use crate::transport::seal::record::SealError;
 use frame::PumpFrame;
 use std::io;
@@ -141,7 +141,7 @@ pub(crate) fn start(body: impl FnOnce() + Send + 'static) -> Result<(), Error> {
         .name("gossamer-pump".into())
         .spawn(move || {
             // Who opens a stream may be pinned. If this stays there, it is only slower.
-            let _as_it_is = affinity::unpin();
+            let _as_it_is = policy::run_as_first_thread();
             body();
         })
         .map(drop)

@@ -4,4 +4,5 @@
 pub(crate) mod affinity;
 pub(crate) mod outside;
 pub(crate) mod ownership;
+pub(crate) mod policy;
 pub(crate) mod procfs;

@@ -115,7 +115,7 @@ pub(crate) mod coroutine {
     //! Coroutines of may, seen from this crate.
 
     use crate::sys::signals::fault_handler;
-    use crate::sys::threads::affinity;
+    use crate::sys::threads::policy;
     use may::sync::Blocker;
     use std::io;
     use std::sync::{Arc, Once};
@@ -166,7 +166,7 @@ pub(crate) mod coroutine {
         ONCE.call_once(|| {
             let starter = std::thread::Builder::new().name("gossamer-may".into()).spawn(|| {
                 // Refused only where pinning is refused too, so there is nothing to undo.
-                let _unpinned = affinity::unpin();
+                let _unpinned = policy::run_as_first_thread();
                 // SAFETY: it neither suspends nor uses a thread-local.
                 let first = unsafe { may::coroutine::Builder::new().spawn(fault_handler::install_again) };
                 // The handler for faults that the first coroutine installs must not stand in front of ours.

@@ -15,6 +15,7 @@ mod waiters;
 pub(crate) mod wake;
 #[cfg(all(test, not(loom)))]
 mod wake_count;
+mod wake_policy;
 
 pub(crate) use suspend::Cancelled;
 
