@@ -1,7 +1,6 @@
 //! What the kernel reports about a thread of this process.
 
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,20 +10,6 @@ pub(crate) struct ThreadTimes {
     pub(crate) ran: Duration,
     /// It could have run, but others had the processors.
     pub(crate) waited: Duration,
-}
-
-/// Tells a thread's times.
-pub(crate) struct ThreadClock(File);
-
-impl ThreadClock {
-    /// Those until now; one system call.
-    pub(crate) fn read(&self) -> Option<ThreadTimes> {
-        let mut text = [0; 64];
-        let length = self.0.read_at(&mut text, 0).ok()?;
-        let mut numbers = str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
-        let mut next = || numbers.next()?.parse().ok().map(Duration::from_nanos);
-        Some(ThreadTimes { ran: next()?, waited: next()? })
-    }
 }
 
 /// A thread, by its directory below `/proc`.
@@ -38,12 +23,15 @@ impl ThreadFiles {
 
     /// Nanoseconds for which it has run.
     pub(crate) fn processor_time(&self) -> Option<u64> {
-        self.clock()?.read().map(|times| times.ran.as_nanos() as u64)
+        self.times().map(|times| times.ran.as_nanos() as u64)
     }
 
-    /// For who reads its times again and again.
-    pub(crate) fn clock(&self) -> Option<ThreadClock> {
-        File::open(self.0.join("schedstat")).ok().map(ThreadClock)
+    /// How long it has run, and how long it has waited for a processor.
+    pub(crate) fn times(&self) -> Option<ThreadTimes> {
+        let text = fs::read_to_string(self.0.join("schedstat")).ok()?;
+        let mut numbers = text.split_ascii_whitespace();
+        let mut next = || numbers.next()?.parse().ok().map(Duration::from_nanos);
+        Some(ThreadTimes { ran: next()?, waited: next()? })
     }
 
     /// Whether it waits in the kernel for something: it does not run, and would not if it had a processor.

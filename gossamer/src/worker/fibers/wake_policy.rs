@@ -12,12 +12,12 @@
 //! than a thousandth by trying.
 
 use crate::sys::threads::policy;
-use crate::sys::threads::procfs::{ThreadClock, ThreadFiles, ThreadTimes};
+use crate::sys::threads::procfs::{ThreadFiles, ThreadTimes};
 use std::cell::{Cell, OnceCell};
 use std::time::Duration;
 
 /// Sleeps between two looks at the times.
-const LOOK_EVERY: u32 = 64;
+const LOOK_EVERY: u32 = 128;
 /// How long it has run and waited, together, when it decides.
 const WINDOW: Duration = Duration::from_millis(100);
 /// A worker that gets a processor sooner after a sleep, on average, is not kept waiting.
@@ -32,8 +32,8 @@ pub(crate) struct WakePolicy {
     state: Cell<WakeState>,
     /// Since the window began.
     sleeps: Cell<u32>,
-    /// Of its thread; `None` if the kernel does not tell its times.
-    clock: OnceCell<Option<ThreadClock>>,
+    /// Its thread; `None` if the kernel does not name it.
+    thread: OnceCell<Option<ThreadFiles>>,
     /// Its times when the window began.
     begun: Cell<ThreadTimes>,
     /// For how many windows it interrupts, next time.
@@ -54,7 +54,7 @@ impl WakePolicy {
         Self {
             state: Cell::new(WakeState::Interrupts(0)),
             sleeps: Cell::new(0),
-            clock: OnceCell::new(),
+            thread: OnceCell::new(),
             begun: Cell::default(),
             next_pause: Cell::new(1),
         }
@@ -77,8 +77,9 @@ impl WakePolicy {
 
     #[cold]
     fn look(&self) {
-        let clock = self.clock.get_or_init(|| ThreadFiles::here().and_then(|files| files.clock()));
-        let Some(times) = clock.as_ref().and_then(ThreadClock::read) else {
+        // No descriptor is kept: programs may count theirs.
+        let thread = self.thread.get_or_init(ThreadFiles::here);
+        let Some(times) = thread.as_ref().and_then(ThreadFiles::times) else {
             return self.change_to(WakeState::Fixed);
         };
         let begun = self.begun.get();
