@@ -1,4 +1,5 @@
-//! Whether a thread that is woken interrupts the one that runs on its processor.
+//! The scheduling policy of a thread: whether it interrupts the one that runs on its processor when it is woken. And how
+//! threads that a worker starts lose what they inherit.
 
 use crate::sys::threads::affinity;
 use std::io;

@@ -124,7 +124,7 @@ impl WakePolicy {
 
     fn change_to(&self, state: WakeState) {
         let waits = state == WakeState::Waits;
-        let changes = waits != (self.state.get() == WakeState::Waits) && state != WakeState::Fixed;
+        let changes = waits != (self.state.get() == WakeState::Waits);
         let is_refused = changes && policy::set_waits_when_woken(waits).is_err();
         self.state.set(if is_refused { WakeState::Fixed } else { state });
     }
