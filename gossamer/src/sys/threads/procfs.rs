@@ -1,6 +1,7 @@
 //! What the kernel reports about a thread of this process.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +11,21 @@ pub(crate) struct ThreadTimes {
     pub(crate) ran: Duration,
     /// It could have run, but others had the processors.
     pub(crate) waited: Duration,
+}
+
+impl ThreadTimes {
+    /// Those of the calling thread until now. Allocates nothing, and keeps no descriptor: programs may count theirs.
+    pub(crate) fn here() -> Option<Self> {
+        Self::read(Path::new("/proc/thread-self/schedstat"))
+    }
+
+    fn read(file: &Path) -> Option<Self> {
+        let mut text = [0; 64];
+        let length = File::open(file).and_then(|mut file| file.read(&mut text)).ok()?;
+        let mut numbers = str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
+        let mut next = || numbers.next()?.parse().ok().map(Duration::from_nanos);
+        Some(Self { ran: next()?, waited: next()? })
+    }
 }
 
 /// A thread, by its directory below `/proc`.
@@ -23,15 +39,7 @@ impl ThreadFiles {
 
     /// Nanoseconds for which it has run.
     pub(crate) fn processor_time(&self) -> Option<u64> {
-        self.times().map(|times| times.ran.as_nanos() as u64)
-    }
-
-    /// How long it has run, and how long it has waited for a processor.
-    pub(crate) fn times(&self) -> Option<ThreadTimes> {
-        let text = fs::read_to_string(self.0.join("schedstat")).ok()?;
-        let mut numbers = text.split_ascii_whitespace();
-        let mut next = || numbers.next()?.parse().ok().map(Duration::from_nanos);
-        Some(ThreadTimes { ran: next()?, waited: next()? })
+        ThreadTimes::read(&self.0.join("schedstat")).map(|times| times.ran.as_nanos() as u64)
     }
 
     /// Whether it waits in the kernel for something: it does not run, and would not if it had a processor.

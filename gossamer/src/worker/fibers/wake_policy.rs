@@ -12,8 +12,8 @@
 //! than a thousandth by trying.
 
 use crate::sys::threads::policy;
-use crate::sys::threads::procfs::{ThreadFiles, ThreadTimes};
-use std::cell::{Cell, OnceCell};
+use crate::sys::threads::procfs::ThreadTimes;
+use std::cell::Cell;
 use std::time::Duration;
 
 /// Sleeps between two looks at the times.
@@ -32,8 +32,6 @@ pub(crate) struct WakePolicy {
     state: Cell<WakeState>,
     /// Since the window began.
     sleeps: Cell<u32>,
-    /// Its thread; `None` if the kernel does not name it.
-    thread: OnceCell<Option<ThreadFiles>>,
     /// Its times when the window began.
     begun: Cell<ThreadTimes>,
     /// For how many windows it interrupts, next time.
@@ -54,7 +52,6 @@ impl WakePolicy {
         Self {
             state: Cell::new(WakeState::Interrupts(0)),
             sleeps: Cell::new(0),
-            thread: OnceCell::new(),
             begun: Cell::default(),
             next_pause: Cell::new(1),
         }
@@ -77,10 +74,9 @@ impl WakePolicy {
 
     #[cold]
     fn look(&self) {
-        // No descriptor is kept: programs may count theirs.
-        let thread = self.thread.get_or_init(ThreadFiles::here);
-        let Some(times) = thread.as_ref().and_then(ThreadFiles::times) else {
-            return self.change_to(WakeState::Fixed);
+        // Without a free descriptor, for example, it cannot tell what waiting costs it.
+        let Some(times) = ThreadTimes::here() else {
+            return self.change_to(WakeState::Interrupts(0));
         };
         let begun = self.begun.get();
         let since = ThreadTimes {
