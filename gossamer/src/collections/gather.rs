@@ -3,6 +3,7 @@
 use crate::collections::dist_vec::out_of_range;
 use crate::collections::layout::Spread;
 use crate::collections::near::own_part;
+use crate::collections::outbox::pause;
 use crate::collections::{DistVec, Elements};
 use crate::structures::interleaving::Interleaving;
 use crate::sys::memory::{large_pages, prefetch};
@@ -12,9 +13,11 @@ use std::collections::VecDeque;
 use std::panic::Location;
 
 /// Indices that are looked up together, per worker on average. All their requests are sent at once.
-const GATHERED: usize = 2048;
+const GATHERED: usize = 4096;
+/// Indices that are taken together from the caller's iterator.
+const TAKEN: usize = 64;
 /// Rounds on their way at a time.
-const UNDER_WAY: usize = 4;
+const UNDER_WAY: usize = 2;
 /// Counted for at most this many workers, which bounds the memory.
 const MOST_PARTS: usize = 16;
 /// How many elements ahead an element is fetched into the cache.
@@ -26,9 +29,9 @@ type Wanted<T> = (Vec<u32>, Vec<T>);
 impl<T: NoRef + Clone> DistVec<T> {
     /// Copies of the elements with these indices, in the order of the indices.
     ///
-    /// Indices are looked up in rounds of 2048 for each worker (32,768 in total, if there are more than 16 workers).
+    /// Indices are looked up in rounds of 4096 for each worker (65,536 in total, if there are more than 16 workers).
     /// A round sends one request to each worker that has any of the elements, with 4 bytes for each index, and gets
-    /// back the copies. Four rounds are under way at a time, with 12 bytes and a copy for each index; no other memory is
+    /// back the copies. Two rounds are under way at a time, with 12 bytes and a copy for each index; no other memory is
     /// used besides the result.
     ///
     /// ```
@@ -73,7 +76,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         let most = GATHERED * self.parts.len().min(MOST_PARTS);
         loop {
             let mut round = rounds.spare.pop().unwrap_or_else(|| Round::new(self.parts.len()));
-            if let Err(index) = list(indices.by_ref().take(most), self.spread, &mut round.order) {
+            if let Err(index) = list(&mut indices, most, self.spread, &mut round.order) {
                 out_of_range(index, self.spread);
             }
             let is_last = round.order.len() < most;
@@ -114,15 +117,28 @@ impl<T: NoRef + Clone> DistVec<T> {
     }
 }
 
-/// Notes where the elements with these indices are, up to an index that is out of range. A function of its own, so that
-/// the processor has all it needs in registers.
-#[inline(never)]
-fn list(indices: impl Iterator<Item = usize>, spread: Spread, order: &mut Interleaving) -> Result<(), usize> {
-    for index in indices {
-        let (part, offset) = spread.find(index).ok_or(index)?;
-        order.push(part, offset.number());
+/// Notes where the elements with these indices are, at most so many, up to an index that is out of range.
+fn list(
+    indices: &mut impl Iterator<Item = usize>,
+    most: usize,
+    spread: Spread,
+    order: &mut Interleaving,
+) -> Result<(), usize> {
+    let mut room = [0; TAKEN];
+    while order.len() < most {
+        let count = room.iter_mut().zip(&mut *indices).map(|(room, index)| *room = index).count();
+        list_some(&room[..count], spread, order)?;
+        if count < TAKEN {
+            break;
+        }
     }
     Ok(())
+}
+
+/// A loop without the caller's iterator, so that the processor has all it needs in registers.
+#[inline(never)]
+fn list_some(indices: &[usize], spread: Spread, order: &mut Interleaving) -> Result<(), usize> {
+    order.ask(indices, |index| spread.find(index).map(|(part, offset)| (part, offset.number())))
 }
 
 /// Indices that were asked for together.
@@ -193,6 +209,8 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
             trust.apply_with_into(&self.replies, (number, part), look_up, wanted);
         }
         self.sent.push_back(round);
+        // Else a worker whose answers are always there would go on to its end, while the others wait for its own.
+        pause();
     }
 
     /// Waits for the first round, takes what was found, and looks up what is at hand.

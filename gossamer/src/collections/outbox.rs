@@ -63,13 +63,6 @@ impl<B: NoRef> Outbox<B> {
         }
     }
 
-    /// Publishes what was sent, and lets the worker serve the requests of others.
-    pub(super) fn pause(&self) {
-        if context::current() == Context::Fiber {
-            yield_now();
-        }
-    }
-
     /// Waits until all have come back.
     #[track_caller]
     pub(super) fn finish(&mut self) -> Result<(), DelegationError> {
@@ -82,6 +75,13 @@ impl<B: NoRef> Outbox<B> {
     fn take_back(&mut self, (part, reply): (usize, Result<B, DelegationError>)) {
         self.under_way[part] -= 1;
         self.served(reply);
+    }
+}
+
+/// Publishes what was sent, and lets the worker serve the requests of others.
+pub(super) fn pause() {
+    if context::current() == Context::Fiber {
+        yield_now();
     }
 }
 

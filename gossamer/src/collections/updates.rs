@@ -5,7 +5,7 @@ use crate::collections::dist_vec::out_of_range;
 use crate::collections::filling::{self, Filling, Gathered};
 use crate::collections::layout::Spread;
 use crate::collections::near::Near;
-use crate::collections::outbox::{Deliver, Outbox};
+use crate::collections::outbox::{Deliver, Outbox, pause};
 use crate::lane::context::{self, Context};
 use crate::trust::rethrow;
 use crate::{DelegationError, NoRef};
@@ -280,7 +280,7 @@ impl<A: NoRef> Updates<A> {
         self.send_gathered(part);
         if self.served >= filling::room::<A>() {
             self.served = 0;
-            self.outbox.pause();
+            pause();
         }
     }
 

@@ -1,6 +1,6 @@
 //! [`Interleaving`]: values that are asked for in one order, and come row by row.
 //!
-//! N3: the places in all rows of an [`Interleaving`] are the numbers below `len`, each once, until a [`Merging`] drains
+//! N3: the places in all rows of an [`Interleaving`] are numbers below `len`, none of them twice, until a [`Merging`] drains
 //! them.
 //! N4: of the first `len` places behind the values of a [`Merging`]'s vector, `len - missing` have a value; those that
 //! have none are still in a row, or were taken out of it without one.
@@ -25,17 +25,27 @@ impl Interleaving {
         self.len as usize
     }
 
-    /// Asks for the next answer by a number, of this row.
+    /// Asks for an answer to each of these, in the row and by the number that `find` says, up to one that it does not find,
+    /// which is the error.
     ///
     /// # Panics
-    /// If there is no such row, or if 2^32 answers were asked for.
+    /// If there is no such row, or if 2^32 answers were asked for. Then, and after an error, some answers may be missing.
     #[inline(always)]
-    pub(crate) fn push(&mut self, row: usize, number: u32) {
-        let place = self.len;
-        assert!(place < u32::MAX, "too many answers to put in order");
-        // One list for both: a second one makes this half as fast.
-        self.rows[row].push((place, number));
-        self.len = place + 1;
+    pub(crate) fn ask<A: Copy>(
+        &mut self,
+        asked: &[A],
+        find: impl Fn(A) -> Option<(usize, u32)>,
+    ) -> Result<(), A> {
+        let first = self.len;
+        assert!(asked.len() <= (u32::MAX - first) as usize, "too many answers to put in order");
+        // In advance, so that no place is used twice (N3) whatever happens.
+        self.len += asked.len() as u32;
+        for (place, asked) in (first..).zip(asked) {
+            let (row, number) = find(*asked).ok_or(*asked)?;
+            // One list for both: a second one makes this half as fast.
+            self.rows[row].push((place, number));
+        }
+        Ok(())
     }
 
     /// What a row was asked for.
@@ -136,7 +146,7 @@ mod tests {
         for len in [0, 1, 5, 1000, 3] {
             let mut found = vec![(usize::MAX, 0)];
             let expected: Vec<_> = (0..len).map(|number| (random.usize(..3), number)).collect();
-            expected.iter().for_each(|(row, number)| asked.push(*row, *number));
+            asked.ask(&expected, Some).unwrap();
             let answers: Vec<Vec<_>> = (0..3).map(|row| asked.asked(row).collect()).collect();
             let mut merging = asked.merge_into(&mut found);
             for (row, answers) in answers.into_iter().enumerate().rev() {
@@ -151,7 +161,7 @@ mod tests {
     #[test]
     fn a_row_is_answered_by_its_numbers() {
         let (mut asked, mut found) = (Interleaving::new(2), Vec::new());
-        [(0, 5), (1, 1), (0, 6), (0, 7)].iter().for_each(|(row, number)| asked.push(*row, *number));
+        asked.ask(&[(0, 5), (1, 1), (0, 6), (0, 7)], Some).unwrap();
         let mut merging = asked.merge_into(&mut found);
         merging.fill(1, [(10, Some(0))]);
         merging.answer(0, 2, |number, later| (2 * number, later));
@@ -163,7 +173,7 @@ mod tests {
     #[test]
     fn answers_before_a_panic_are_dropped_and_do_not_count() {
         let (mut asked, mut found, answer) = (Interleaving::new(1), Vec::new(), Rc::new(()));
-        (0..3).for_each(|number| asked.push(0, number));
+        asked.ask(&[(0, 0), (0, 1), (0, 2)], Some).unwrap();
         let mut merging = asked.merge_into(&mut found);
         for _ in 0..2 {
             let answer =
@@ -179,7 +189,7 @@ mod tests {
     #[test]
     fn answers_that_were_not_asked_for_are_dropped() {
         let (mut asked, mut found, answer) = (Interleaving::new(1), Vec::new(), Rc::new(()));
-        asked.push(0, 7);
+        asked.ask(&[(0, 7)], Some).unwrap();
         let mut merging = asked.merge_into(&mut found);
         merging.fill(0, vec![answer.clone(); 3]);
         merging.fill(0, vec![answer.clone(); 3]);
@@ -188,11 +198,23 @@ mod tests {
     }
 
     #[test]
+    fn no_place_is_used_twice_after_something_was_not_found() {
+        let (mut asked, mut found) = (Interleaving::new(1), Vec::new());
+        assert_eq!(asked.ask(&[0, 1, 2], |number| (number < 1).then_some((0, number))), Err(1));
+        asked.ask(&[(0, 3)], Some).unwrap();
+        let mut merging = asked.merge_into(&mut found);
+        merging.answer(0, 1, |number, _| number);
+        let missing = catch_unwind(AssertUnwindSafe(|| merging.finish())).unwrap_err();
+        assert_eq!(missing.downcast_ref::<String>().unwrap(), "2 answers are missing");
+        assert_eq!(found, []);
+    }
+
+    #[test]
     #[should_panic(expected = "1 answers are missing")]
     fn a_missing_answer_is_not_made_up() {
         let (mut asked, mut found) = (Interleaving::new(2), Vec::new());
-        asked.push(0, 7);
-        asked.push(1, 7);
+        asked.ask(&[(0, 7)], Some).unwrap();
+        asked.ask(&[(1, 7)], Some).unwrap();
         let mut merging = asked.merge_into(&mut found);
         merging.fill(1, [1]);
         merging.finish();
@@ -201,9 +223,9 @@ mod tests {
     #[test]
     fn an_interleaving_is_used_again_after_answers_that_never_came() {
         let (mut asked, mut found) = (Interleaving::new(1), vec![1]);
-        asked.push(0, 7);
+        asked.ask(&[(0, 7)], Some).unwrap();
         drop(asked.merge_into(&mut found));
-        asked.push(0, 8);
+        asked.ask(&[(0, 8)], Some).unwrap();
         assert_eq!(asked.asked(0).collect::<Vec<_>>(), [8]);
         let mut merging = asked.merge_into(&mut found);
         merging.fill(0, [2]);

@@ -4,6 +4,8 @@ use crate::layouts;
 use gossamer::collections::{self, DistVec, Layout};
 use gossamer::{Trustee, entrust};
 use integration_tests::{in_runtime, on_nodes, panic_text};
+use std::cell::Cell;
+use std::rc::Rc;
 
 #[test]
 fn each_number_of_a_range_is_called_once() {
@@ -115,6 +117,19 @@ fn a_loop_over_elements_lets_others_use_them() {
         }
         setter.join();
         assert_eq!(vector.to_vec(), [1000, 7]);
+    });
+}
+
+#[test]
+fn a_long_lookup_lets_other_fibers_of_its_worker_go_on() {
+    in_runtime(1, || {
+        let (vector, came) = (DistVec::from_fn(10, |index| index), Rc::new(Cell::new(false)));
+        let there = came.clone();
+        let other = gossamer::spawn_local(move || there.set(true));
+        // Ends once the other fiber has had a turn: all elements are at hand, so nothing else waits.
+        let found = vector.gather(std::iter::from_fn(|| (!came.get()).then_some(7)));
+        assert!(!found.is_empty() && found.iter().all(|found| *found == 7));
+        other.join();
     });
 }
 

@@ -2,7 +2,7 @@
 
 use crate::collections::dist_map::entries::in_table;
 use crate::collections::dist_map::hashing::Hashing;
-use crate::collections::outbox::{Deliver, Outbox};
+use crate::collections::outbox::{Deliver, Outbox, pause};
 use crate::trust::{part_of_hash, rethrow};
 use crate::{DelegationError, NoRef};
 use hashbrown::HashTable;
@@ -265,7 +265,7 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         while !self.gathered[part].batch.0.is_empty() {
             self.outbox.make_way(part);
             self.send_some(part);
-            self.outbox.pause();
+            pause();
         }
     }
 }
