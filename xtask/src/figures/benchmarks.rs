@@ -3,6 +3,7 @@
 use super::child::{Program, is_installed};
 use super::client::{KEYS, Protocol};
 use crate::failure::{Failure, Result};
+use std::time::Duration;
 
 /// A program that asks a store for as much as it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +88,25 @@ impl Benchmark {
     }
 }
 
+/// Whether a server with so many threads that was busy for so long can have answered requests at this rate. A program that
+/// measures by the time of day is wrong if that is set meanwhile.
+pub(super) fn is_possible(rate: f64, requests: usize, busy: Duration, threads: usize) -> bool {
+    let passed = requests as f64 / rate;
+    // Starting and ending is counted, too.
+    busy.as_secs_f64() <= 1.5 * passed * threads as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_is_not_possible_if_the_server_was_busy_for_longer() {
+        let busy = Duration::from_millis(600);
+        assert!(is_possible(1_040_000.0, 960_000, busy, 1));
+        assert!(!is_possible(10_340_000.0, 960_000, busy, 1));
+        assert!(is_possible(2_000_000.0, 960_000, busy, 2));
+    }
 
     #[test]
     fn the_rate_is_found_in_what_redis_benchmark_prints() {
