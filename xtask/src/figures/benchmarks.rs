@@ -88,12 +88,23 @@ impl Benchmark {
     }
 }
 
-/// Whether a server with so many threads that was busy for so long can have answered requests at this rate. A program that
-/// measures by the time of day is wrong if that is set meanwhile.
-pub(super) fn is_possible(rate: f64, requests: usize, busy: Duration, threads: usize) -> bool {
-    let passed = requests as f64 / rate;
-    // Starting and ending is counted, too.
-    busy.as_secs_f64() <= 1.5 * passed * threads as f64
+/// How long a benchmark and a server took for a load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Took {
+    pub(super) benchmark: Duration,
+    pub(super) processor_time_of_server: Duration,
+    pub(super) threads_of_server: usize,
+}
+
+impl Took {
+    /// Whether so many requests can have been answered at this rate. A program that measures by the time of day is wrong if
+    /// that is set meanwhile.
+    pub(super) fn allows(self, rate: f64, requests: usize) -> bool {
+        let passed = requests as f64 / rate;
+        // Starting and ending is counted, too.
+        let least = self.processor_time_of_server.as_secs_f64() / self.threads_of_server as f64 / 1.5;
+        (least..=self.benchmark.as_secs_f64()).contains(&passed)
+    }
 }
 
 #[cfg(test)]
@@ -101,11 +112,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_not_possible_if_the_server_was_busy_for_longer() {
-        let busy = Duration::from_millis(600);
-        assert!(is_possible(1_040_000.0, 960_000, busy, 1));
-        assert!(!is_possible(10_340_000.0, 960_000, busy, 1));
-        assert!(is_possible(2_000_000.0, 960_000, busy, 2));
+    fn a_rate_that_contradicts_the_time_it_took_is_not_believed() {
+        let mut took = Took {
+            benchmark: Duration::from_secs(2),
+            processor_time_of_server: Duration::from_millis(600),
+            threads_of_server: 1,
+        };
+        assert!(took.allows(1_040_000.0, 960_000));
+        for wrong in [10_340_000.0, 2_500_000.0, 470_000.0, 0.0] {
+            assert!(!took.allows(wrong, 960_000), "{wrong}");
+        }
+        took.threads_of_server = 2;
+        assert!(took.allows(2_500_000.0, 960_000));
     }
 
     #[test]
