@@ -186,6 +186,10 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
         found: &mut Vec<T>,
     ) -> Result<(), DelegationError> {
         self.send(round);
+        if left > 0 {
+            // Else a worker whose answers are always there would go on to its end, while the others wait for its own.
+            pause();
+        }
         while self.sent.len() > left {
             self.take(found)?;
         }
@@ -209,8 +213,6 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
             trust.apply_with_into(&self.replies, (number, part), look_up, wanted);
         }
         self.sent.push_back(round);
-        // Else a worker whose answers are always there would go on to its end, while the others wait for its own.
-        pause();
     }
 
     /// Waits for the first round, takes what was found, and looks up what is at hand.

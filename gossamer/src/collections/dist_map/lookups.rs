@@ -81,6 +81,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         let (entries, hash) = self.at(&key);
         entries.apply_with(contains, (hash, key))
     }
+
     /// Like [`contains_key`](Self::contains_key), without waiting.
     ///
     /// ```
