@@ -31,8 +31,10 @@ impl<T: NoRef + Clone> DistVec<T> {
     ///
     /// Indices are looked up in rounds of 4096 for each worker (65,536 in total, if there are more than 16 workers).
     /// A round sends one request to each worker that has any of the elements, with 4 bytes for each index, and gets
-    /// back the copies. Two rounds are under way at a time, with 12 bytes and a copy for each index; no other memory is
-    /// used besides the result.
+    /// back the copies. Two rounds are under way at a time, with 12 bytes and a copy for each index; if a round asks
+    /// other workers for most than the one before, at most six times as much. No other memory is used besides the result.
+    ///
+    /// What the iterator itself changes meanwhile is found or not.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -73,7 +75,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         let mut indices = indices.into_iter();
         found.reserve(indices.size_hint().0);
         let mut rounds = LookUps::of(self);
-        let most = GATHERED * self.parts.len().min(MOST_PARTS);
+        let most = rounds.most;
         loop {
             let mut round = rounds.spare.pop().unwrap_or_else(|| Round::new(self.parts.len()));
             if let Err(index) = list(&mut indices, most, self.spread, &mut round.order) {
@@ -161,6 +163,8 @@ impl<T> Round<T> {
 /// LookUps under way, in their order.
 struct LookUps<'a, T: NoRef> {
     vector: &'a DistVec<T>,
+    /// Indices of a round.
+    most: usize,
     /// The part that is at hand, which needs no request.
     own: Option<usize>,
     sent: VecDeque<Round<T>>,
@@ -173,8 +177,15 @@ struct LookUps<'a, T: NoRef> {
 
 impl<'a, T: NoRef + Clone> LookUps<'a, T> {
     fn of(vector: &'a DistVec<T>) -> Self {
-        let own = own_part(vector);
-        Self { vector, own, sent: VecDeque::new(), replies: Replies::new(), first: 0, spare: Vec::new() }
+        Self {
+            vector,
+            most: GATHERED * vector.parts.len().min(MOST_PARTS),
+            own: own_part(vector),
+            sent: VecDeque::new(),
+            replies: Replies::new(),
+            first: 0,
+            spare: Vec::new(),
+        }
     }
 
     /// Sends a round to the other workers, and takes what was found until no more than `left` rounds are under way.
@@ -200,14 +211,22 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
     fn send(&mut self, mut round: Round<T>) {
         let look_up = const { |elements: &mut Elements<T>, wanted: Wanted<T>| look_up(elements, wanted) };
         let number = self.first + self.sent.len();
+        // Lists grow by doubling.
+        let usual = 2 * self.most / self.vector.parts.len();
         for (part, wanted) in round.wanted.iter_mut().enumerate() {
+            // Else each list would become as long as a round, if each round asks another worker for most.
+            round.order.trim(part, usual);
             if Some(part) == self.own {
                 continue;
             }
-            wanted.0.extend(round.order.asked(part));
-            if wanted.0.is_empty() {
+            let asked = round.order.asked(part);
+            if wanted.0.capacity().max(wanted.1.capacity()) > usual.max(4 * asked.len()) {
+                *wanted = Wanted::default();
+            }
+            if asked.len() == 0 {
                 continue;
             }
+            wanted.0.extend(asked);
             round.missing += 1;
             let (trust, wanted) = (&self.vector.parts[part], std::mem::take(wanted));
             trust.apply_with_into(&self.replies, (number, part), look_up, wanted);

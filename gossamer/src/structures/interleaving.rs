@@ -49,8 +49,16 @@ impl Interleaving {
     }
 
     /// What a row was asked for.
-    pub(crate) fn asked(&self, row: usize) -> impl Iterator<Item = u32> {
+    pub(crate) fn asked(&self, row: usize) -> impl ExactSizeIterator<Item = u32> {
         self.rows[row].iter().map(|(_, number)| *number)
+    }
+
+    /// Frees room of a row beyond this many answers, if it was asked for less than a quarter of what it has room for.
+    pub(crate) fn trim(&mut self, row: usize, answers: usize) {
+        let row = &mut self.rows[row];
+        if row.capacity() > answers.max(4 * row.len()) {
+            row.shrink_to(answers);
+        }
     }
 
     /// Appends the answers to a vector, in the order in which they were asked for; then nothing is asked for any more.

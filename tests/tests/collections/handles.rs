@@ -226,3 +226,26 @@ fn a_vector_takes_little_more_memory_than_its_elements() {
         });
     });
 }
+
+#[test]
+fn a_lookup_takes_memory_for_its_rounds_only_whatever_their_order() {
+    isolated(|| {
+        gossamer::run(workers(32), || {
+            // Those of each worker are more than a round, one after another.
+            const ELEMENTS: usize = 32 * 100_000;
+            let vector = DistVec::filled(ELEMENTS, 7_u64);
+            let mut found = vec![1; ELEMENTS];
+            found.clear();
+            let (mut before, mut taken) = (0, 0);
+            let in_order = (0..ELEMENTS).inspect(|index| match *index {
+                0 => before = anonymous_bytes(),
+                index if index + 1 == ELEMENTS => taken = anonymous_bytes().saturating_sub(before),
+                _ => {}
+            });
+            vector.gather_into(in_order, &mut found);
+            assert!(found.len() == ELEMENTS && found.iter().all(|found| *found == 7));
+            // 6 MB, and what each thread's allocator keeps. Lists of a round's length for each worker would be 84 MB.
+            assert!(taken < 60 << 20, "{taken} bytes");
+        });
+    });
+}

@@ -29,9 +29,16 @@ pub(crate) fn set_waits_when_woken(waits: bool) -> io::Result<()> {
 /// If the kernel refuses.
 pub(crate) fn run_as_first_thread() -> io::Result<()> {
     affinity::unpin()?;
-    match of_thread(std::process::id() as libc::pid_t)? {
-        policy @ (libc::SCHED_OTHER | libc::SCHED_BATCH) => set(policy),
-        _ => Ok(()),
+    let policy = without_a_workers(of_thread(0)?, of_thread(std::process::id() as libc::pid_t)?);
+    policy.map_or(Ok(()), set)
+}
+
+/// The policy for a thread that a worker has started with its `own`, by that of the first thread; `None` if it has it.
+fn without_a_workers(own: libc::c_int, first: libc::c_int) -> Option<libc::c_int> {
+    // Whether threads inherit a policy is told beside it.
+    match first & !libc::SCHED_RESET_ON_FORK {
+        policy @ (libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE) => Some(policy),
+        _ => (own == libc::SCHED_BATCH).then_some(libc::SCHED_OTHER),
     }
 }
 
@@ -75,6 +82,21 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_a_worker_starts_loses_the_workers_policy_whatever_that_of_the_first_thread_is() {
+        let reset = libc::SCHED_RESET_ON_FORK;
+        for (first, expected) in [
+            (libc::SCHED_OTHER, libc::SCHED_OTHER),
+            (libc::SCHED_OTHER | reset, libc::SCHED_OTHER),
+            (libc::SCHED_BATCH | reset, libc::SCHED_BATCH),
+            (libc::SCHED_IDLE, libc::SCHED_IDLE),
+            (libc::SCHED_FIFO | reset, libc::SCHED_OTHER),
+        ] {
+            assert_eq!(without_a_workers(libc::SCHED_BATCH, first), Some(expected), "{first:#x}");
+        }
+        assert_eq!(without_a_workers(libc::SCHED_FIFO, libc::SCHED_FIFO), None);
     }
 
     #[test]
