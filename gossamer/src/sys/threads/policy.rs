@@ -33,7 +33,7 @@ pub(crate) fn run_as_first_thread() -> io::Result<()> {
     policy.map_or(Ok(()), set)
 }
 
-/// The policy for a thread that a worker has started with its `own`, by that of the first thread; `None` if it has it.
+/// The policy for a thread that a worker has started with its `own`, by that of the first thread; `None` if it keeps it.
 fn without_a_workers(own: libc::c_int, first: libc::c_int) -> Option<libc::c_int> {
     // Whether threads inherit a policy is told beside it.
     match first & !libc::SCHED_RESET_ON_FORK {
