@@ -177,17 +177,24 @@ impl Shard {
             return Err(refusal::TOO_LONG);
         }
         let write = |entry: &mut Entry| {
+            let mut is_changed = entry.string().is_ok_and(|string| string.len() < length);
             let string = entry.string_of_length(length);
-            actions.iter().map(|(field, action)| field.apply(*action, string)).collect::<Vec<_>>()
+            let apply = |(field, action): &(Field, Action)| {
+                let before = field.read(string);
+                let replied = field.apply(*action, string);
+                is_changed |= field.read(string) != before;
+                replied
+            };
+            (actions.iter().map(apply).collect::<Vec<_>>(), is_changed)
         };
         let replied = match self.find(key) {
             Some(slot) => {
                 self.database.table.at(slot).string()?;
-                self.change(slot, write)
+                self.change_if(slot, write)
             }
             None => {
                 let mut entry = Entry::new(key, &[], None);
-                let replied = write(&mut entry);
+                let (replied, _) = write(&mut entry);
                 self.insert(entry);
                 replied
             }

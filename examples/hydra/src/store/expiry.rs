@@ -117,11 +117,7 @@ impl Conditions {
                 b"XX" => &mut conditions.if_some,
                 b"GT" => &mut conditions.if_later,
                 b"LT" => &mut conditions.if_earlier,
-                _ => {
-                    return Err(
-                        format!("ERR Unsupported option {}", String::from_utf8_lossy(argument)).into()
-                    );
-                }
+                _ => return Err(Refusal([b"ERR Unsupported option ", *argument].concat().into())),
             };
             *condition = true;
         }

@@ -141,6 +141,18 @@ impl Shard {
         changed
     }
 
+    /// As `change`, of what may leave everything as it is, and says whether it did not: that is no change to clients that
+    /// watch the key.
+    fn change_if<U>(&mut self, slot: Slot, change: impl FnOnce(&mut Entry) -> (U, bool)) -> U {
+        self.take_for_snapshot(slot);
+        let (changed, is_changed) = self.database.table.change(slot, change);
+        if is_changed {
+            self.note_change(slot);
+        }
+        self.note_use(slot);
+        changed
+    }
+
     fn remove(&mut self, slot: Slot) -> Entry {
         self.before_change(slot);
         self.database.table.remove(slot)

@@ -94,19 +94,20 @@ impl Shard {
             _ => return Err(refusal::NO_BIT),
         };
         let write = |entry: &mut Entry| {
+            let is_longer = entry.string().is_ok_and(|string| string.len() <= byte);
             let value = &mut entry.string_of_length(byte + 1)[byte];
             let before = *value & mask != 0;
             *value = if is_one { *value | mask } else { *value & !mask };
-            before
+            (before, is_longer || before != is_one)
         };
         let before = match self.find(key) {
             Some(slot) => {
                 self.database.table.at(slot).string()?;
-                self.change(slot, write)
+                self.change_if(slot, write)
             }
             None => {
                 let mut entry = Entry::new(key, &[], None);
-                let before = write(&mut entry);
+                let (before, _) = write(&mut entry);
                 self.insert(entry);
                 before
             }

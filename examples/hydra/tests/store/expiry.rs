@@ -37,3 +37,11 @@ fn a_key_that_gets_a_new_time_again_and_again_takes_no_more_memory() {
     let used = memory(client.say("INFO memory"));
     assert!(used < 10_000, "{used} bytes");
 }
+
+#[test]
+fn an_option_that_is_unknown_is_told_byte_by_byte_in_one_line() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    assert_eq!(client.ask(&[b"EXPIRE", b"a", b"1", b"\xffb"]), b"-ERR Unsupported option \xffb\r\n");
+    assert_eq!(client.ask(&[b"EXPIRE", b"a", b"1", b"c\r\nd"]), b"-ERR Unsupported option c  d\r\n");
+}

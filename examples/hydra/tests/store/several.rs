@@ -121,6 +121,28 @@ fn exec_does_nothing_if_a_watched_key_was_changed_by_anybody() {
 }
 
 #[test]
+fn bits_that_are_set_to_what_they_were_are_no_change_of_a_watched_key() {
+    let server = Server::start(&[]);
+    let (mut client, mut other) = (server.client(), server.client());
+    for (change, is_none) in [
+        ("SETBIT w 0 0", true),
+        ("SETBIT w 7 1", true),
+        ("BITFIELD w SET u8 0 1", true),
+        ("BITFIELD w OVERFLOW FAIL INCRBY u8 0 255", true),
+        ("SETBIT w 0 1", false),
+        ("SETBIT w 8 0", false),
+        ("BITFIELD w GET u8 0 SET u8 0 2 SET u8 0 1", false),
+        ("BITFIELD w SET u8 8 0", false),
+    ] {
+        other.ask(&[b"SET", b"w", b"\x01"]);
+        client.say("WATCH w");
+        assert!(!other.say(change).starts_with('-'));
+        client.say("MULTI");
+        assert_eq!(client.say("EXEC"), if is_none { "*0\r\n" } else { "*-1\r\n" }, "after {change}");
+    }
+}
+
+#[test]
 fn counters_by_watch_and_exec_lose_nothing() {
     let server = Server::start(&[]);
     let add = |mut client: Client| {
