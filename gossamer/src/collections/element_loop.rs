@@ -92,10 +92,10 @@ impl<T: 'static> DistVec<T> {
         let turn = move |elements: &mut Elements<T>, (first, arguments): (usize, C)| {
             take_turn(elements, first, |index, element| closure(index, element, arguments.clone()))
         };
-        let (mut replies, mut failed) = (Replies::new(), None);
+        let (mut replies, mut failed, at) = (Replies::new(), None, Location::caller());
         let go_on = |replies: &Replies<usize, usize>, part: usize, first: usize| {
             let arguments = (first, arguments.clone());
-            self.parts[part].send_into::<N, _, _, _, _>(replies, part, turn, arguments, Location::caller());
+            self.parts[part].send_into::<N, _, _, _, _>(replies, part, turn, arguments, at);
         };
         for part in 0..self.parts.len() {
             go_on(&replies, part, 0);
@@ -112,7 +112,7 @@ impl<T: 'static> DistVec<T> {
             }
         }
         if let Some(error) = failed {
-            rethrow(error, Location::caller());
+            rethrow(error, at);
         }
     }
 }

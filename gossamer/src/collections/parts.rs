@@ -27,7 +27,7 @@ impl<T> OwnPart<T> {
     pub(super) fn for_each(&self, mut closure: impl FnMut(usize, &mut T)) {
         let mut done = 0;
         while done < self.len() {
-            done = self.elements.apply_here(|elements| take_turn(elements, done, &mut closure));
+            done = self.elements.visit(|elements| take_turn(elements, done, &mut closure));
             yield_now();
         }
     }

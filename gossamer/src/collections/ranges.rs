@@ -36,8 +36,11 @@ impl<T: NoRef + Clone> DistVec<T> {
         let mut asked = Vec::new();
         for (part, trust) in self.parts.iter().enumerate() {
             let within = self.spread.within(part, range);
-            let is_sent = !within.is_empty();
-            asked.push(is_sent.then(|| trust.apply_with_async(copy, (within.start, within.end))));
+            // Not a closure, which would be named as the caller.
+            asked.push(match within.is_empty() {
+                true => None,
+                false => Some(trust.apply_with_async(copy, (within.start, within.end))),
+            });
         }
         asked
     }
@@ -47,7 +50,11 @@ impl<T: NoRef + Clone> DistVec<T> {
     pub(super) fn in_order(&self, range: Range<usize>, asked: Vec<Option<Pending<Vec<T>>>>) -> Vec<T> {
         let mut parts = Vec::new();
         for pending in asked {
-            parts.push(pending.map_or_else(Vec::new, |pending| pending.wait()).into_iter());
+            let part = match pending {
+                Some(pending) => pending.wait(),
+                None => Vec::new(),
+            };
+            parts.push(part.into_iter());
         }
         let part_of = |index| self.spread.find(index).map(|(part, _)| part);
         let mut all = Vec::with_capacity(range.len());

@@ -88,16 +88,22 @@ pub(crate) fn caught(payload: Box<dyn Any + Send>) -> Caught {
     Caught { message, place }
 }
 
-/// Resumes a caught panic with a longer message.
+/// Resumes a caught panic, whose place stays known.
 #[cold]
 #[inline(never)]
-pub(crate) fn resume_saying(payload: Box<dyn Any + Send>, more: impl FnOnce(String) -> String) -> ! {
-    let Caught { message, place } = caught(payload);
-    let message = more(message);
+pub(crate) fn resume(Caught { message, place }: Caught) -> ! {
     if let Some(place) = place {
         note(message.clone(), place);
     }
     panic::resume_unwind(Box::new(message))
+}
+
+/// Resumes a panic with a longer message.
+#[cold]
+#[inline(never)]
+pub(crate) fn resume_saying(payload: Box<dyn Any + Send>, more: impl FnOnce(String) -> String) -> ! {
+    let Caught { message, place } = caught(payload);
+    resume(Caught { message: more(message), place })
 }
 
 #[cold]

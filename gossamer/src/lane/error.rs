@@ -1,5 +1,6 @@
 //! Why a delegated closure has no result.
 
+use crate::lane::catch::{self, Caught};
 use crate::lane::constant::ClosurePath;
 use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
@@ -114,6 +115,21 @@ impl DelegationError {
     pub(crate) fn printed_unless_taken(mut self) -> Self {
         self.0.untaken.0 = !matches!(self.0.reason, Reason::Ended | Reason::Cancelled);
         self
+    }
+
+    /// Goes on with the panic of the closure as it was. For a fiber of this crate around a closure of the user's, whose
+    /// own caller is told of it: nobody knows the calls in between.
+    #[cold]
+    #[track_caller]
+    pub(crate) fn resume(mut self) -> ! {
+        self.0.untaken.0 = false;
+        match mem::replace(&mut self.0.reason, Reason::Ended) {
+            Reason::Panicked { message, place } => catch::resume(Caught { message, place }),
+            reason => {
+                self.0.reason = reason;
+                panic!("{self}")
+            }
+        }
     }
 
     /// What happened.

@@ -151,7 +151,10 @@ impl Workers {
         }
         let outcome = block_on(collect(outcomes, &cancellers), call);
         cancellers.forget();
-        outcome.unwrap_or_else(|error| rethrow(error, at))
+        match outcome {
+            Ok(results) => results,
+            Err(error) => rethrow(error, at),
+        }
     }
 }
 

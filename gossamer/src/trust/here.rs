@@ -38,19 +38,29 @@ impl<T: 'static> Trust<T> {
         self.target().call_at_hand::<F, _>(closure)
     }
 
-    /// Like [`apply_here`](Self::apply_here), for two properties at once.
+    /// Like `apply_here`, for a closure of this crate around the user's: its panic goes on as if it had happened in the
+    /// caller.
+    #[track_caller]
+    pub(crate) fn visit<U>(&self, closure: impl FnOnce(&mut T) -> U) -> U {
+        match self.try_apply_here(closure) {
+            Ok(result) => result,
+            Err(error) => error.resume(),
+        }
+    }
+
+    /// The same for two properties at once.
     ///
     /// # Panics
-    /// Like [`apply_here`](Self::apply_here), and if both are the same.
+    /// If both are the same.
     #[track_caller]
-    pub(crate) fn apply_both_here<V: 'static, U>(
+    pub(crate) fn visit_both<V: 'static, U>(
         &self,
         other: &Trust<V>,
         closure: impl FnOnce(&mut T, &mut V) -> U,
     ) -> U {
         match self.target().call_both_at_hand(other.target(), closure) {
             Ok(result) => result,
-            Err(error) => rethrow(error, Location::caller()),
+            Err(error) => error.resume(),
         }
     }
 }

@@ -176,7 +176,10 @@ where
     let target: Target<'_, Root> =
         Target { shared: &shared, number: shared.base, property: ROOT, of: PhantomData };
     let outcome: Result<U, DelegationError> = target.call::<Directory, _, _, _>(call, closure, arguments);
-    outcome.unwrap_or_else(|error| rethrow(error, Location::caller()))
+    match outcome {
+        Ok(result) => result,
+        Err(error) => rethrow(error, Location::caller()),
+    }
 }
 
 /// What reports name.

@@ -111,7 +111,10 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
     /// If the value cannot leave this node and there are others; where the caller cannot wait; and on a thread that is not a worker.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self::try_new(value).unwrap_or_else(|error| rethrow(error, Location::caller()))
+        match Self::try_new(value) {
+            Ok(replicated) => replicated,
+            Err(error) => rethrow(error, Location::caller()),
+        }
     }
 
     /// Like [`new`](Self::new), but returns an error instead of panicking. No node keeps a copy then.
@@ -163,7 +166,9 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
     /// cannot wait; and in a fiber that unwinds from a panic.
     #[track_caller]
     pub fn replace(&self, value: T) {
-        self.try_replace(value).unwrap_or_else(|error| rethrow(error, Location::caller()));
+        if let Err(error) = self.try_replace(value) {
+            rethrow(error, Location::caller());
+        }
     }
 
     /// Like [`replace`](Self::replace), but returns an error instead of panicking.
@@ -187,10 +192,8 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
     #[track_caller]
     pub fn try_replace(&self, value: T) -> Result<(), DelegationError> {
         let replace = const { |home: &mut ReplicaHome<T>, value: T| home.replace(value) };
-        self.home
-            .try_launch_with(replace, value)
-            .flatten()
-            .map_err(|error| error.with_sender(Location::caller()))
+        let (outcome, at) = (self.home.try_launch_with(replace, value), Location::caller());
+        outcome.flatten().map_err(|error| error.with_sender(at))
     }
 
     /// Like [`replace`](Self::replace), without waiting: `then` is called once all nodes have the value, in a fiber of this worker. If it

@@ -122,7 +122,12 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
         }
         let mut results = Vec::new();
         for pending in pending {
-            results.push(pending.map_or_else(Vec::new, |pending| pending.wait()).into_iter());
+            // Not a closure, which would be named as the caller.
+            let answers = match pending {
+                Some(pending) => pending.wait(),
+                None => Vec::new(),
+            };
+            results.push(answers.into_iter());
         }
         shards.into_iter().filter_map(|shard| results[shard].next()).collect()
     }

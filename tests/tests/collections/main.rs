@@ -12,6 +12,7 @@ mod map_oracle;
 mod map_trouble;
 mod maps;
 mod oracle;
+mod places;
 mod queue;
 mod sorts;
 mod totals;

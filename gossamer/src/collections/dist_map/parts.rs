@@ -14,7 +14,7 @@ impl<K, V> OwnEntries<K, V> {
     pub(in crate::collections) fn for_each(&self, mut closure: impl FnMut(&K, &mut V)) {
         let mut position = Some(0);
         while let Some(at) = position {
-            position = self.0.apply_here(|entries| {
+            position = self.0.visit(|entries| {
                 take_turn(at, |position| {
                     let (bucket, next) = entries.at_mut(position);
                     bucket.iter_mut().for_each(|(key, value)| closure(key, value));

@@ -196,7 +196,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
         });
         let (mut out, mut done, mut count) = (Outgoing::new(updates, sent), 0, 0);
         while done < front.len() {
-            let turn = own.apply_both_here(&self.rows.parts[self.part], |elements, rows| {
+            let turn = own.visit_both(&self.rows.parts[self.part], |elements, rows| {
                 take_turn(elements, rows, &front[done..], &mut out, &mut expand)
             });
             out.settle();
@@ -215,7 +215,9 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
         let sent = out.take_sent();
         own.apply_here(|elements| elements.with_marks().1.sent = sent);
         count += out.updates.gathered();
-        out.updates.finish();
+        if let Err(error) = out.updates.try_finish() {
+            error.resume();
+        }
         count as u64
     }
 }

@@ -84,7 +84,7 @@ impl<T: 'static> Frontier<T> {
                 }
                 offset += 1;
             });
-            part.elements.apply_here(|elements| {
+            part.elements.visit(|elements| {
                 let (_, marks) = elements.with_marks();
                 found.into_iter().for_each(|offset| marks.mark(offset, 0));
             });

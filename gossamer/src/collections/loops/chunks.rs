@@ -91,7 +91,7 @@ impl<T: 'static> DistVec<T> {
             while start < part.len() {
                 let end = start.saturating_add(size).min(part.len());
                 let first = part.spread.index(part.number, start);
-                part.elements.apply_here(|elements: &mut Elements<T>| {
+                part.elements.visit(|elements: &mut Elements<T>| {
                     let run =
                         AssertUnwindSafe(|| closure(first, &mut elements[start..end], arguments.clone()));
                     if let Err(payload) = catch_unwind(run) {

@@ -68,7 +68,7 @@ impl<T: NoRef + Clone> DistVec<T> {
                 let run = |to: usize| {
                     let own = splits[to][part.number]..splits[to + 1][part.number];
                     let mut run = large_pages::with_capacity(own.len());
-                    part.elements.apply_here(|elements| run.extend_from_slice(&elements[own]));
+                    part.elements.visit(|elements| run.extend_from_slice(&elements[own]));
                     (to, run)
                 };
                 send_in(&to, number, part.number, others.map(run));

@@ -94,7 +94,7 @@ impl<T: 'static> DistVec<T> {
             let theirs: &Trust<Elements<U>> = &other.parts[part.number];
             let mut done = 0;
             while done < part.len() {
-                done = part.elements.apply_both_here(theirs, |elements, theirs| {
+                done = part.elements.visit_both(theirs, |elements, theirs| {
                     let mut theirs = theirs[done..].iter_mut();
                     take_turn(elements, done, |index, element| {
                         if let Some(other) = theirs.next() {
