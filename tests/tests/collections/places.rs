@@ -118,7 +118,7 @@ const CALLS: &[Call] = &[
     }),
     ("DistVec::par_largest", || drop(DistVec::from_fn(100, |index| Bad(index as u64)).par_largest(3))),
     ("DistVec::par_sort", || DistVec::from_fn(100, |index| Bad(index as u64)).par_sort()),
-    ("DistVec::get", || drop(DistVec::from_fn(100, |index| Bad(index as u64)).get(70))),
+    ("DistVec::get", || _ = DistVec::from_fn(100, |index| Bad(index as u64)).get(70)),
     ("DistVec::gather", || drop(DistVec::from_fn(100, |index| Bad(index as u64)).gather(0..100))),
     ("DistVec::to_vec", || drop(DistVec::from_fn(100, |index| Bad(index as u64)).to_vec())),
     ("DistMap::chunks", || {

@@ -117,8 +117,9 @@ fn the_error_of_a_fiber_whose_handle_was_dropped_is_printed_with_the_line_that_s
         },
     );
     assert!(ended.status.success(), "{}", ended.errors);
+    // The backtrace of a panic of another worker may end in the middle of a line.
     let printed: Vec<_> =
-        ended.errors.lines().filter(|line| line.starts_with("gossamer: a fiber whose handle")).collect();
+        ended.errors.lines().filter(|line| line.contains("gossamer: a fiber whose handle")).collect();
     assert_eq!(printed.len(), 3, "{}", ended.errors);
     for reason in ["TcpListener` cannot leave the node", "as asked for", "the second"] {
         let said = printed.iter().filter(|line| line.contains(reason) && line.contains("staying.rs:"));
