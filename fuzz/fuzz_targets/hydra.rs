@@ -28,6 +28,7 @@ use commands::names::command;
 use commands::table::Handler;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
+use protocol::number;
 use protocol::parser::{Limits, Parsed, Parser};
 use protocol::reply::Replies;
 use std::sync::LazyLock;
@@ -148,16 +149,24 @@ impl Argument {
                 words[usize::from(*index) % words.len()].into()
             }
             Self::Small(number) => number.to_string().into(),
-            // Strings may have 512 MB, of which some would be too much here.
-            Self::Integer(number) if number.unsigned_abs() < 1 << 34 => {
-                (number % (1 << 17)).to_string().into()
-            }
             Self::Integer(number) => number.to_string().into(),
             Self::Float(number) => number.to_string().into(),
             // Few, so that some are there.
             Self::Name(number) => format!("f{}", number % 16).into(),
             Self::Bytes(bytes) => bytes.clone(),
         }
+    }
+}
+
+/// Strings may have 512 MB and replies millions of elements, of which some would be too much here: so a number is small, or
+/// beyond what a command accepts.
+fn bounded(text: Vec<u8>) -> Vec<u8> {
+    let digits = text.strip_prefix(b"#").unwrap_or(&text);
+    match number::parse(digits) {
+        Some(number) if (1 << 17..1 << 34).contains(&number.unsigned_abs()) => {
+            (number % (1 << 17)).to_string().into()
+        }
+        _ => text,
     }
 }
 
@@ -168,7 +177,7 @@ fn serve(shard: &mut Shard, requests: &[Request], is_resp3: bool) {
         let Some(command) = command(name.as_bytes()) else { continue };
         let count = usize::try_from(command.arity.abs() - 1).unwrap();
         let mut texts = vec![format!("key{}", key % 8).into_bytes()];
-        texts.extend(arguments.iter().map(Argument::bytes));
+        texts.extend(arguments.iter().map(|argument| bounded(argument.bytes())));
         if texts.len() < count || command.arity > 0 {
             texts.resize(count, b"1".to_vec());
         }
