@@ -9,6 +9,8 @@ mod clients;
 mod commands;
 #[path = "../../examples/hydra/src/connection/mod.rs"]
 mod connection;
+#[path = "../../examples/hydra/src/open_files.rs"]
+mod open_files;
 #[path = "../../examples/hydra/src/options.rs"]
 mod options;
 #[path = "../../examples/hydra/src/protocol/mod.rs"]

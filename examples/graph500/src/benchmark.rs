@@ -6,6 +6,7 @@ use crate::edges::{self, Edge, Edges};
 use crate::files::{self, FileError, Graph};
 use crate::keys::search_keys;
 use crate::kronecker::Kronecker;
+use crate::memory::{self, Shortage};
 use crate::options::{Kernel, Options};
 use crate::path::Path;
 use crate::progress::Progress;
@@ -22,6 +23,8 @@ use std::time::Instant;
 #[derive(Debug)]
 pub enum Failure {
     File(FileError),
+    /// The graph is too large.
+    Memory(Shortage),
     /// The graph has no edges except loops.
     NothingToSearch,
     /// The rows are not those of the edges.
@@ -36,10 +39,17 @@ impl From<FileError> for Failure {
     }
 }
 
+impl From<Shortage> for Failure {
+    fn from(shortage: Shortage) -> Self {
+        Self::Memory(shortage)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
+            Self::Memory(shortage) => shortage.fmt(f),
             Self::NothingToSearch => {
                 f.write_str("the graph has no edges besides loops: there is nothing to search")
             }
@@ -78,21 +88,23 @@ struct Input {
 }
 
 impl Input {
-    fn generated(graph: Kronecker, progress: &Progress) -> Self {
+    fn generated(graph: Kronecker, progress: &Progress) -> Result<Self, Failure> {
+        memory::check(graph.vertices(), graph.edges())?;
         progress.begin("generation".to_owned(), graph.edges());
-        Self {
+        Ok(Self {
             edges: graph.generate(progress),
             vertices: graph.vertices(),
             count: graph.edges(),
             greatest_weight: 1.0,
             scale: graph.scale,
             graph: Some(graph),
-        }
+        })
     }
 
-    fn read(path: std::path::PathBuf, progress: &Progress) -> Result<Self, FileError> {
+    fn read(path: std::path::PathBuf, progress: &Progress) -> Result<Self, Failure> {
         progress.begin("reading".to_owned(), 0);
         let Graph { vertices, edges } = gossamer::unblock(move || files::read(&path))?;
+        memory::check(vertices, edges.len() as u64)?;
         let greatest = |greatest: f32, edge: &Edge| greatest.max(edge.weight);
         Ok(Self {
             edges: edges::distribute(&edges),
@@ -131,7 +143,7 @@ impl<'a> Benchmark<'a> {
             Some(path) => Input::read(path.clone(), progress),
             None => {
                 let Options { scale, edgefactor, seed, .. } = *options;
-                Ok(Input::generated(Kronecker { scale, edgefactor, seed }, progress))
+                Input::generated(Kronecker { scale, edgefactor, seed }, progress)
             }
         });
         let input = input?;

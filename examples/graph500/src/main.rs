@@ -8,6 +8,7 @@ mod end;
 mod files;
 mod keys;
 mod kronecker;
+mod memory;
 mod options;
 #[cfg(test)]
 mod oracle;

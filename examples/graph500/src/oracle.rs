@@ -110,8 +110,13 @@ fn searches_find_what_petgraph_and_a_plain_search_find() {
 }
 
 #[test]
-#[ignore = "it takes long where nothing is optimised"]
 fn searches_of_a_large_graph_find_what_petgraph_finds() {
+    watched(|| gossamer::run(Config::default().threads(2).pin(false), || compare(16, 1)));
+}
+
+#[test]
+#[ignore = "it takes long where nothing is optimised"]
+fn searches_of_a_large_graph_find_what_petgraph_finds_everywhere() {
     everywhere(|| compare(16, 4));
 }
 

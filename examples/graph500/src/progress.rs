@@ -3,6 +3,7 @@
 use gossamer::{NoRef, Trust};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 /// Shows the progress of a phase, if somebody can see it.
 #[derive(Clone, NoRef)]
@@ -11,7 +12,9 @@ pub struct Progress(Option<Trust<ProgressBar>>);
 impl Progress {
     /// None where the errors go to no terminal.
     pub fn new() -> Self {
-        Self(io::stderr().is_terminal().then(|| gossamer::entrust(bar())))
+        Self(
+            io::stderr().is_terminal().then(|| gossamer::entrust(ProgressBar::new(0).with_style(counting()))),
+        )
     }
 
     /// Begins a phase of this many steps; 0 means that nobody knows how many.
@@ -19,6 +22,14 @@ impl Progress {
     pub fn begin(&self, phase: String, steps: u64) {
         if let Some(bar) = &self.0 {
             bar.apply(|bar| {
+                if steps == 0 {
+                    bar.set_style(spinner());
+                    // By a thread: nobody tells of steps.
+                    bar.enable_steady_tick(Duration::from_millis(100));
+                } else {
+                    bar.disable_steady_tick();
+                    bar.set_style(counting());
+                }
                 bar.set_message(phase);
                 bar.set_length(steps);
                 bar.set_position(0);
@@ -56,9 +67,14 @@ fn print(line: &str) {
     _ = writeln!(io::stdout(), "{line}");
 }
 
-fn bar() -> ProgressBar {
-    // A template is checked when it is used. If it is wrong, the usual style will do.
-    let style = ProgressStyle::with_template("{msg:12} {wide_bar} {human_pos} of {human_len}, {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(0).with_style(style)
+/// A template is checked when it is used. If it is wrong, the usual style will do.
+fn counting() -> ProgressStyle {
+    ProgressStyle::with_template("{msg:12} {wide_bar} {human_pos} of {human_len}, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// For a phase of which nobody knows how long it is.
+fn spinner() -> ProgressStyle {
+    ProgressStyle::with_template("{msg:12} {spinner} {elapsed}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
 }

@@ -50,7 +50,7 @@ pub fn shortest_paths(graph: &DistVec<Row>, key: u32, delta: f32) -> (DistVec<Pa
         effort.updates += front
             .par_for_each(graph, |u, path, row, out| {
                 // A vertex that was found nearer meanwhile has had its turn.
-                if ((path.distance() / delta) as usize) < bucket {
+                if bucket_of(path, delta) < bucket {
                     return;
                 }
                 let relax = |(v, weight)| {
@@ -61,12 +61,17 @@ pub fn shortest_paths(graph: &DistVec<Row>, key: u32, delta: f32) -> (DistVec<Pa
             .apply(|path, new, next| {
                 if new < *path {
                     *path = new;
-                    let bucket = (new.distance() / delta) as usize;
+                    let bucket = bucket_of(path, delta);
                     (0..2).for_each(|kind| next.mark_at(2 * bucket + kind));
                 }
             });
     }
     (paths, effort)
+}
+
+/// With very narrow buckets the last one has all that is farther away.
+fn bucket_of(path: &Path, delta: f32) -> usize {
+    ((path.distance() / delta) as usize).min(usize::MAX / 4)
 }
 
 /// Input edges whose ends were reached, including loops and multiple edges: the number that the specification divides

@@ -4,6 +4,7 @@
 mod clients;
 mod commands;
 mod connection;
+mod open_files;
 mod options;
 mod protocol;
 mod server;

@@ -4,7 +4,7 @@ use crate::settings::{Settings, size};
 use crate::store::eviction::Policy;
 use clap::Parser;
 use gossamer::Config;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
 /// A key-value store that speaks redis's protocol.
 #[derive(Parser)]
@@ -13,8 +13,8 @@ pub struct Options {
     /// Port to listen at, on every worker of every node; 0 for any free port
     #[arg(long, short, default_value_t = 6379)]
     port: u16,
-    /// Address to listen at
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    /// Address to listen at, or the name of one
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_parser = parse_address)]
     bind: IpAddr,
     /// Path of a Unix socket to listen at, on node 0
     #[arg(long = "unixsocket", default_value = "")]
@@ -23,8 +23,8 @@ pub struct Options {
     #[arg(long, default_value = "")]
     requirepass: String,
     /// Most clients of one node
-    #[arg(long, default_value_t = 10_000)]
-    maxclients: usize,
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    maxclients: u32,
     /// Databases, of which SELECT picks one
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     databases: u16,
@@ -39,15 +39,27 @@ pub struct Options {
     #[arg(long, default_value = ".")]
     dir: String,
     /// Name of the snapshot
-    #[arg(long, default_value = "dump.hydra")]
+    #[arg(long, default_value = "dump.hydra", value_parser = parse_file_name)]
     dbfilename: String,
     /// Workers [default: one for each processor]
-    #[arg(long)]
-    threads: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
     /// Workers of each node that keep keys and serve no clients, while the others serve clients and keep no keys; 0:
     /// all do both
     #[arg(long, default_value_t = 0)]
     pub trustees: usize,
+}
+
+fn parse_address(text: &str) -> Result<IpAddr, String> {
+    let found = (text, 0).to_socket_addrs().map_err(|error| error.to_string())?.next();
+    found.map(|address| address.ip()).ok_or_else(|| "no such address".to_owned())
+}
+
+fn parse_file_name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains('/') {
+        return Err("not the name of a file; the directory is --dir".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 fn parse_size(text: &str) -> Result<usize, String> {
@@ -64,7 +76,7 @@ impl Options {
             port: self.port,
             unix_socket: self.unix_socket,
             password: self.requirepass,
-            most_clients: self.maxclients,
+            most_clients: self.maxclients as usize,
             databases: self.databases,
             maxmemory: self.maxmemory,
             policy: self.maxmemory_policy,
@@ -73,6 +85,6 @@ impl Options {
             ..Settings::default()
         };
         let config = Config::default();
-        (self.bind, settings, self.threads.map_or(config.clone(), |threads| config.threads(threads)))
+        (self.bind, settings, self.threads.map_or(config.clone(), |threads| config.threads(threads.into())))
     }
 }

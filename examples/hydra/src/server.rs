@@ -2,6 +2,7 @@
 
 use crate::clients::Clients;
 use crate::connection::{Connection, Stream};
+use crate::open_files;
 use crate::protocol::parser::Limits;
 use crate::settings::Settings;
 use crate::snapshot::{self, Saves};
@@ -13,6 +14,8 @@ use gossamer::sync::mpsc;
 use gossamer::{Latch, NoRef, Replicated, Sharded, Trust, Trustee, rack};
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::PathBuf;
 use std::time::Duration;
 use std::{io, process};
 
@@ -147,10 +150,17 @@ impl Server {
 
 fn change_settings((): &mut (), (server, changes): (Server, Vec<(String, String)>)) -> Option<String> {
     let mut settings = server.settings.read().clone();
+    let before = settings.most_clients;
     for (name, value) in changes {
         if let Err(refusal) = settings.set(&name, &value) {
             return Some(String::from_utf8_lossy(&refusal.0).into_owned());
         }
+    }
+    let most = open_files::raise(settings.most_clients.max(before));
+    if most < settings.most_clients {
+        return Some(format!(
+            "ERR CONFIG SET failed (possibly related to argument 'maxclients') - The operating system is not able to handle the specified number of clients, try with {most}"
+        ));
     }
     server.replace_settings(settings);
     None
@@ -188,9 +198,11 @@ fn serve_unix((stream, server): (UnixStream, Server)) {
 ///
 /// # Errors
 /// If an address is taken, the snapshot cannot be read, the system refuses, or no worker is left for clients.
-pub fn run(address: IpAddr, settings: Settings, trustees: usize) -> io::Result<()> {
-    let signals = Signals::new([SignalKind::INTERRUPT, SignalKind::TERMINATE])?;
+pub fn run(address: IpAddr, mut settings: Settings, trustees: usize) -> io::Result<()> {
+    let signals = Signals::new([SignalKind::INTERRUPT, SignalKind::TERMINATE, SignalKind::HANGUP])?;
     let roles = Roles::new(trustees)?;
+    snapshot::check_directory(&settings)?;
+    open_files::make_room(&mut settings)?;
     let address = SocketAddr::new(address, settings.port);
     if settings.port != 0 {
         // Listeners that share a port would share it with another server, too; this one does not.
@@ -203,9 +215,16 @@ pub fn run(address: IpAddr, settings: Settings, trustees: usize) -> io::Result<(
     }
     let (sender, mut ended) = mpsc::unbounded_channel();
     let by_signal = Ending(sender.clone());
-    drop(gossamer::spawn_local(move || match signals.recv() {
-        Ok(signal) => by_signal.because(signal.to_string()),
-        Err(error) => by_signal.because(format!("an error: {error}")),
+    drop(gossamer::spawn_local(move || {
+        let because = loop {
+            match signals.recv() {
+                // A terminal that is closed does not take the keys with it.
+                Ok(SignalKind::HANGUP) => {}
+                Ok(signal) => break signal.to_string(),
+                Err(error) => break format!("an error: {error}"),
+            }
+        };
+        by_signal.because(because);
     }));
     let server = Server::new(settings.clone(), &roles.trustees, Ending(sender));
     let loaded = snapshot::load(&server)?;
@@ -214,30 +233,49 @@ pub fn run(address: IpAddr, settings: Settings, trustees: usize) -> io::Result<(
     if loaded > 0 {
         println!("{loaded} keys loaded");
     }
-    if !settings.unix_socket.is_empty() {
+    let at_path = if settings.unix_socket.is_empty() {
+        None
+    } else {
         let node = rack::this_node();
         let workers = roles.clients.iter().copied().filter(|worker| worker.node() == node).collect();
-        listen_at(&settings.unix_socket, &server, workers)?;
-    }
+        Some(listen_at(&settings.unix_socket, &server, workers)?)
+    };
     // There is always a sender.
     println!("ended by {}", ended.recv().unwrap_or_default());
-    if !settings.unix_socket.is_empty() {
-        drop(std::fs::remove_file(&settings.unix_socket));
-    }
+    drop(at_path);
     acceptors.close()
 }
 
+/// The socket at a path, which is removed with this.
+struct SocketAtPath {
+    path: PathBuf,
+    inode: u64,
+}
+
+impl Drop for SocketAtPath {
+    fn drop(&mut self) {
+        // Somebody else's by now, perhaps.
+        if std::fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
+            drop(std::fs::remove_file(&self.path));
+        }
+    }
+}
+
 /// Listens at a path on this node; these workers of it serve clients in turn.
-fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<()> {
+fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<SocketAtPath> {
     let describe =
         |error: io::Error| io::Error::new(error.kind(), format!("cannot listen at {path}: {error}"));
-    if std::os::unix::net::UnixStream::connect(path)
-        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    // Any other file would refuse a connection, too.
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    if is_socket
+        && std::os::unix::net::UnixStream::connect(path)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     {
         // It is left from a server that has ended.
-        std::fs::remove_file(path)?;
+        std::fs::remove_file(path).map_err(describe)?;
     }
     let listener = UnixListener::bind(path).map_err(describe)?;
+    let inode = std::fs::symlink_metadata(path).map_err(describe)?.ino();
     println!("listening on {path}");
     let server = server.clone();
     drop(gossamer::spawn_local(move || {
@@ -254,5 +292,5 @@ fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<(
             }
         }
     }));
-    Ok(())
+    Ok(SocketAtPath { path: path.into(), inode })
 }

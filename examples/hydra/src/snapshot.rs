@@ -3,6 +3,7 @@
 
 use crate::connection::hold::Hold;
 use crate::server::Server;
+use crate::settings::Settings;
 use crate::snapshot_file::{Reader, Writer};
 use crate::store::snapshot::{chunk, entries};
 use crate::store::{Shard, now};
@@ -106,6 +107,20 @@ fn write_chunks(server: &Server, mut writer: Writer) -> io::Result<Writer> {
         }
     }
     Ok(writer)
+}
+
+/// That snapshots can be in the directory, as far as that can be told before one is made.
+///
+/// # Errors
+/// If there is no such directory, or it is another kind of file.
+pub fn check_directory(settings: &Settings) -> io::Result<()> {
+    let directory = &settings.directory;
+    let describe = |error: io::Error| io::Error::new(error.kind(), format!("--dir {directory}: {error}"));
+    if std::fs::metadata(directory).map_err(describe)?.is_dir() {
+        Ok(())
+    } else {
+        Err(describe(io::ErrorKind::NotADirectory.into()))
+    }
 }
 
 /// Loads the keys from the file, if there is one; returns how many.

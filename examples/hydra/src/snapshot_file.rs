@@ -6,7 +6,7 @@
 use crate::store::snapshot::VERSION;
 use crc::{CRC_64_XZ, Crc, Table};
 use std::fs::{self, File};
-use std::io::{self, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// It is followed by the digit of the version.
@@ -104,10 +104,10 @@ impl Reader {
         if length == 0 {
             let count: [u8; 8] = self.exactly()?;
             let is_whole = CHECKSUM.checksum(&count) == expected && u64::from_le_bytes(count) == self.count;
-            return if is_whole {
-                Ok(None)
-            } else {
-                Err(damaged("the end of the snapshot does not fit the rest"))
+            return match self.file.fill_buf()? {
+                [] if is_whole => Ok(None),
+                [_, ..] if is_whole => Err(damaged("there is more behind the end of the snapshot")),
+                _ => Err(damaged("the end of the snapshot does not fit the rest")),
             };
         }
         let mut chunk = Vec::new();

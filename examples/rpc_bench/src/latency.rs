@@ -25,6 +25,10 @@ impl Latencies {
         self.0.saturating_record((latency.as_nanos() as u64).min(LONGEST));
     }
 
+    pub fn add_several(&mut self, latency: Duration, count: u64) {
+        self.0.saturating_record_n((latency.as_nanos() as u64).min(LONGEST), count);
+    }
+
     pub fn add_found(&mut self, found: &Found) {
         for (latency, count) in &found.0 {
             self.0.saturating_record_n(*latency, *count);
@@ -40,14 +44,14 @@ impl Latencies {
         self.0.len()
     }
 
-    /// In microseconds; `share` is at most 1.
-    pub fn quantile(&self, share: f64) -> f64 {
-        self.0.value_at_quantile(share) as f64 / 1e3
+    /// In microseconds; `share` is at most 1. Nothing without latencies.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        (!self.0.is_empty()).then(|| self.0.value_at_quantile(share) as f64 / 1e3)
     }
 
     /// In microseconds.
-    pub fn longest(&self) -> f64 {
-        self.0.max() as f64 / 1e3
+    pub fn longest(&self) -> Option<f64> {
+        (!self.0.is_empty()).then(|| self.0.max() as f64 / 1e3)
     }
 }
 
@@ -65,10 +69,11 @@ mod tests {
         }
         assert_eq!(all.count(), 1000);
         for (share, expected) in [(0.5, 500.0), (0.99, 990.0), (1.0, 1000.0)] {
-            assert!((all.quantile(share) / expected - 1.0).abs() < 0.002, "{share}");
+            assert!((all.quantile(share).unwrap() / expected - 1.0).abs() < 0.002, "{share}");
         }
+        assert_eq!((Latencies::new().quantile(0.5), Latencies::new().longest()), (None, None));
         let mut slow = Latencies::new();
         slow.add(Duration::from_secs(3600));
-        assert!((slow.longest() / 60e6 - 1.0).abs() < 0.002);
+        assert!((slow.longest().unwrap() / 60e6 - 1.0).abs() < 0.002);
     }
 }

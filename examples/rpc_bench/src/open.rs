@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 #[derive(NoRef)]
 pub struct Outcome {
     pub found: Found,
-    /// Requests that were due, and not sent before the end.
+    /// Requests that were due, and not sent before the end: they are among the latencies too.
     pub unsent: u64,
 }
 
@@ -52,7 +52,21 @@ pub fn run<const BYTES: usize>((task, rate): (Task, f64)) -> Outcome {
         yield_now();
     }
     let unsent = ((whole - next).max(0.0) * rate) as u64;
-    Outcome { found: latencies.borrow().found(), unsent }
+    let mut latencies = latencies.borrow_mut();
+    for (age, count) in ages(whole - next, unsent) {
+        latencies.add_several(age, count);
+    }
+    Outcome { found: latencies.found(), unsent }
+}
+
+/// How long requests have waited that were due, evenly, in the last seconds before the end: they would take longer than
+/// that. Many have one entry.
+fn ages(seconds: f64, unsent: u64) -> impl Iterator<Item = (Duration, u64)> {
+    let entries = unsent.min(1000);
+    (0..entries).map(move |entry| {
+        let share = (entry as f64 + 0.5) / entries as f64;
+        (Duration::from_secs_f64(seconds * share), unsent / entries + u64::from(entry < unsent % entries))
+    })
 }
 
 /// Seconds from one request to the next.
@@ -63,6 +77,18 @@ fn gap(random: &mut fastrand::Rng, rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_sent_has_waited_until_the_end() {
+        assert_eq!(ages(1.0, 0).count(), 0);
+        assert_eq!(
+            ages(1.0, 2).collect::<Vec<_>>(),
+            [(Duration::from_millis(250), 1), (Duration::from_millis(750), 1)]
+        );
+        let many: Vec<_> = ages(2.0, 1_000_007).collect();
+        assert_eq!(many.iter().map(|(_, count)| count).sum::<u64>(), 1_000_007);
+        assert_eq!((many.len(), many[999].0), (1000, Duration::from_millis(1999)));
+    }
 
     #[test]
     fn gaps_have_the_mean_of_the_rate() {

@@ -30,31 +30,37 @@ pub enum Kind {
     },
 }
 
-/// One measurement; latencies in microseconds.
+/// One measurement; latencies in microseconds, if there are any.
 #[derive(NoRef)]
 pub struct Row {
     kind: Kind,
     bytes: usize,
     /// Requests a second that were answered.
     pub rate: f64,
-    median: f64,
-    p99: f64,
-    p999: f64,
-    longest: f64,
+    median: Option<f64>,
+    p99: Option<f64>,
+    p999: Option<f64>,
+    longest: Option<f64>,
 }
 
 impl Row {
     pub fn new(kind: Kind, bytes: usize, millis: u64, latencies: &Latencies) -> Self {
+        // They are among the latencies, but nobody has answered them.
+        let unsent = if let Kind::Open { unsent, .. } = kind { unsent } else { 0 };
         Self {
             kind,
             bytes,
-            rate: latencies.count() as f64 / (millis as f64 / 1e3),
+            rate: latencies.count().saturating_sub(unsent) as f64 / (millis as f64 / 1e3),
             median: latencies.quantile(0.5),
             p99: latencies.quantile(0.99),
             p999: latencies.quantile(0.999),
             longest: latencies.longest(),
         }
     }
+}
+
+fn shown(latency: Option<f64>) -> String {
+    latency.map_or_else(|| "-".to_owned(), |latency| format!("{latency:.1}"))
 }
 
 impl Report {
@@ -83,8 +89,13 @@ impl Report {
             };
             writeln!(
                 to,
-                "| {load} | {} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1} |",
-                row.bytes, row.rate, row.median, row.p99, row.p999, row.longest
+                "| {load} | {} | {:.0} | {} | {} | {} | {} |",
+                row.bytes,
+                row.rate,
+                shown(row.median),
+                shown(row.p99),
+                shown(row.p999),
+                shown(row.longest)
             )?;
         }
         Ok(())

@@ -18,6 +18,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::spawn_blocking;
 
 /// What is needed to start nodes.
 pub struct PreparedLaunch {
@@ -91,7 +92,7 @@ fn listen(launch: &Launch) -> io::Result<Vec<TcpListener>> {
 /// The program, if it is in the cache.
 async fn find(daemon: &Daemon, launch: &Launch) -> io::Result<Option<CachedProgram>> {
     let (cache, hash) = (Arc::clone(&daemon.cache), launch.hash);
-    tokio::task::spawn_blocking(move || cache.find(hash)).await.map_err(io::Error::other)?
+    blocking(move || cache.find(hash)).await
 }
 
 /// Receives the program.
@@ -99,12 +100,20 @@ async fn store(daemon: &Daemon, reader: &mut Reader, launch: &Launch) -> io::Res
     let mut upload = Upload::begin(&daemon.cache, launch.hash, launch.length)?;
     while !upload.is_whole() {
         match next(reader, &mut Silence::begin()).await? {
-            Request::Binary(bytes) => upload.write(&bytes)?,
+            // A busy disk must not keep other launches waiting.
+            Request::Binary(bytes) => {
+                upload = blocking(move || upload.write(&bytes).map(|()| upload)).await?
+            }
             Request::Heartbeat => {}
             _ => return Err(io::Error::other("the launcher does not keep to the protocol")),
         }
     }
-    tokio::task::spawn_blocking(move || upload.finish()).await.map_err(io::Error::other)?
+    blocking(move || upload.finish()).await
+}
+
+/// Has another thread do what waits for the disk.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
 /// Waits until all machines are ready: the addresses of all nodes.

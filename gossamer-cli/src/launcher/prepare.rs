@@ -4,7 +4,7 @@ use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::launcher::addresses::NodeAddresses;
 use crate::rack::config::{Machine, Rack};
 use crate::rack::connect::Connection;
-use crate::rack::protocol::{Launch, Reply, Request};
+use crate::rack::protocol::{HEARTBEAT, Launch, Reply, Request};
 use crate::secure::channel::Writer;
 use crate::secure::codec::{decode, encode};
 use crate::secure::key::Key;
@@ -13,6 +13,8 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 /// How long a daemon may take to look for a program, or to store it.
@@ -111,17 +113,99 @@ impl MachineLaunch {
         }
     }
 
+    /// Sends the program, and heartbeats while the disk has the next part of it wait.
     async fn send_program(&self, writer: &mut Writer) -> io::Result<()> {
-        let mut file = File::open(&self.program)?;
-        let mut left = self.launch.length;
+        let file = File::open(&self.program)?;
+        send_pieces(writer, pieces_of(file, self.launch.length)).await
+    }
+}
+
+/// The program in pieces, as a thread reads them, since this one serves all machines.
+fn pieces_of(mut file: impl Read + Send + 'static, length: u64) -> Receiver<io::Result<Vec<u8>>> {
+    let (put, pieces) = channel(2);
+    drop(spawn_blocking(move || {
+        let mut left = length;
         while left > 0 {
             let length = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
             let mut piece = vec![0; length];
-            // The file was hashed just now, so it is in the page cache.
-            file.read_exact(&mut piece)?;
+            let read = file.read_exact(&mut piece).map(|()| piece);
+            let is_last = read.is_err();
+            // Nobody takes it if the launch was given up.
+            if put.blocking_send(read).is_err() || is_last {
+                return;
+            }
             left -= length as u64;
-            writer.send(&encode(&Request::Binary(piece))?).await?;
         }
-        Ok(())
+    }));
+    pieces
+}
+
+async fn send_pieces(writer: &mut Writer, mut pieces: Receiver<io::Result<Vec<u8>>>) -> io::Result<()> {
+    loop {
+        let request = match timeout(HEARTBEAT, pieces.recv()).await {
+            Ok(Some(piece)) => Request::Binary(piece?),
+            Ok(None) => return Ok(()),
+            Err(_) => Request::Heartbeat,
+        };
+        writer.send(&encode(&request)?).await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secure::channel::{Reader, initiate, respond};
+    use tokio::net::{TcpListener, TcpStream};
+
+    /// A file on a disk that is busy for a while after its first byte.
+    struct SlowFile(u8);
+
+    impl Read for SlowFile {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0 == 1 {
+                std::thread::sleep(HEARTBEAT * 3);
+            }
+            self.0 += 1;
+            buffer[..1].fill(self.0);
+            Ok(1)
+        }
+    }
+
+    /// A reader and a writer of one connection.
+    async fn connected() -> (Reader, Writer) {
+        let key = Key::new([7; 32]);
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (to, from) = tokio::join!(initiate(stream, &key), async {
+            let (stream, _) = listener.accept().await.unwrap();
+            respond(stream, &key, |_| true).await
+        });
+        (from.unwrap().0, to.unwrap().1)
+    }
+
+    #[tokio::test]
+    async fn a_launcher_whose_disk_is_slow_says_that_it_is_there() {
+        let (mut reader, mut writer) = connected().await;
+        send_pieces(&mut writer, pieces_of(SlowFile(0), 2)).await.unwrap();
+        drop(writer);
+        let mut heartbeats = 0;
+        loop {
+            match decode(&reader.receive().await.unwrap().unwrap()).unwrap() {
+                Request::Heartbeat => heartbeats += 1,
+                Request::Binary(piece) => {
+                    assert_eq!(piece, [1, 2]);
+                    break;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(heartbeats > 0);
+    }
+
+    #[tokio::test]
+    async fn a_program_that_became_shorter_is_not_sent_as_if_it_were_whole() {
+        let (_reader, mut writer) = connected().await;
+        let sent = send_pieces(&mut writer, pieces_of(&[1, 2][..], 3)).await;
+        assert_eq!(sent.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

@@ -1,5 +1,6 @@
 //! [`DistCounter`]: a number that is split into a share for each worker.
 
+use crate::collections::near::some_part;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::context::{self, Context};
 use crate::{NoRef, Trustee};
@@ -49,8 +50,26 @@ impl DistCounter {
     #[track_caller]
     #[must_use]
     pub fn new() -> Self {
-        let trustees = Trustee::all();
-        Self { shares: DistVec::filled(Layout::block(trustees.len()).on(&trustees), 0) }
+        Self::on(&Trustee::all())
+    }
+
+    /// Zero, with a share on each of these workers. What other workers add is a request to the first of them.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Trustee, collections::DistCounter};
+    /// let failed = DistCounter::on(&[Trustee::here()]); // one request to read it
+    /// failed.add(1);
+    /// assert_eq!(failed.sum(), 1);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If `trustees` is empty; where the caller cannot wait.
+    #[track_caller]
+    #[must_use]
+    pub fn on(trustees: &[Trustee]) -> Self {
+        Self { shares: DistVec::filled(Layout::block(trustees.len()).on(trustees), 0) }
     }
 
     /// Adds to the share of the caller's worker, wrapping. In a fiber this needs no request; in a delegated closure
@@ -71,8 +90,7 @@ impl DistCounter {
     /// On a thread that is not a worker.
     #[track_caller]
     pub fn add(&self, count: u64) {
-        let here = Trustee::here();
-        let own = self.shares.parts.iter().position(|share| share.trustee() == here);
+        let own = some_part(&self.shares, Trustee::here());
         let add = const { |share: &mut u64, count: u64| *share = share.wrapping_add(count) };
         match own {
             Some(own) if context::current() == Context::Fiber => {
@@ -134,7 +152,8 @@ impl Default for DistCounter {
 }
 
 impl fmt::Debug for DistCounter {
+    /// Shows the shares, as a [`DistVec`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DistCounter").field("shares", &self.shares.len()).finish_non_exhaustive()
+        f.debug_tuple("DistCounter").field(&self.shares).finish()
     }
 }

@@ -1,5 +1,6 @@
 //! [`DistQueue`]: work that makes more work, shared by all workers until none is left.
 
+use crate::collections::near::some_part;
 use crate::collections::outstanding::{Claim, CurrentLoop, Outstanding, StopOnDrop, give_back};
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::catch::resume_saying;
@@ -71,13 +72,30 @@ impl<T: NoRef> DistQueue<T> {
     #[track_caller]
     #[must_use]
     pub fn new() -> Self {
-        let trustees = Trustee::all();
-        let layout = Layout::block(trustees.len()).on(&trustees);
+        Self::on(&Trustee::all())
+    }
+
+    /// An empty queue over these workers, which are those that go through it.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(3), || {
+    /// use gossamer::{Trustee, collections::DistQueue};
+    /// let work = DistQueue::on(&Trustee::all()[1..]);
+    /// work.extend([1_u64, 2]); // by a request: this worker has no part
+    /// work.par_for_each(|_item, _more| assert_ne!(Trustee::here(), Trustee::all()[0]));
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If `trustees` is empty; where the caller cannot wait.
+    #[track_caller]
+    #[must_use]
+    pub fn on(trustees: &[Trustee]) -> Self {
+        let layout = Layout::block(trustees.len()).on(trustees);
         Self { parts: DistVec::from_fn(layout, const { |_| VecDeque::new() }), under_way: entrust(None) }
     }
 
-    /// Adds an item to the caller's own part, without a request. A worker of another runtime has no part, and needs
-    /// one request.
+    /// Adds an item to the caller's own part, without a request. A worker that has no part needs one request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -111,9 +129,8 @@ impl<T: NoRef> DistQueue<T> {
     #[track_caller]
     pub fn extend(&self, items: impl IntoIterator<Item = T>) {
         let mut items: Vec<T> = items.into_iter().collect();
-        let own =
-            |part: &mut Elements<VecDeque<T>>| part.first_mut().map(|part| part.extend(items.drain(..)));
-        if self.parts.local(own).flatten().is_none() {
+        let own = |part: &mut VecDeque<T>| part.extend(items.drain(..));
+        if self.own(own).is_none() {
             let extend = const { |part: &mut VecDeque<T>, items: Vec<T>| part.extend(items) };
             self.parts.update_with(0, extend, items);
         }
@@ -141,8 +158,7 @@ impl<T: NoRef> DistQueue<T> {
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistQueue;
-    /// let queue = DistQueue::new();
+    /// let queue = gossamer::collections::DistQueue::new();
     /// assert!(queue.is_empty());
     /// queue.push(1_u64);
     /// assert!(!queue.is_empty());
@@ -295,14 +311,7 @@ impl<T: NoRef> DistQueue<T> {
             let outcome = call_each(&mut hand, &mut more, &mut each);
             // Counted before others can take the new items, so that none is done before it is counted.
             let done = had - hand.len();
-            let count = const {
-                |remaining: &mut Outstanding, (added, done, failed): (usize, usize, bool)| {
-                    remaining.items = (remaining.items + added).saturating_sub(done);
-                    remaining.is_stopped |= failed;
-                    remaining.is_stopped || remaining.items == 0
-                }
-            };
-            let is_over = remaining.apply_with(count, (more.len(), done, outcome.is_err()));
+            let is_over = remaining.apply_with(Outstanding::count, (more.len(), done, outcome.is_err()));
             self.extend(hand.into_iter().chain(more));
             if let Err(payload) = outcome {
                 resume_saying(payload, |message| format!("an item of a queue: {message}"));
@@ -322,11 +331,16 @@ impl<T: NoRef> DistQueue<T> {
 
     /// The last of this worker's items, at most half of them, so that others find some.
     fn take_own(&self) -> VecDeque<T> {
-        let take = |part: &mut Elements<VecDeque<T>>| {
-            let part = part.first_mut()?;
-            Some(part.split_off(part.len() - part.len().div_ceil(2).min(MOST_IN_HAND)))
-        };
-        self.parts.local(take).flatten().unwrap_or_default()
+        let take =
+            |part: &mut VecDeque<T>| part.split_off(part.len() - part.len().div_ceil(2).min(MOST_IN_HAND));
+        self.own(take).unwrap_or_default()
+    }
+
+    /// Applies a closure to this worker's part, if it has one.
+    #[track_caller]
+    fn own<R>(&self, closure: impl FnOnce(&mut VecDeque<T>) -> R) -> Option<R> {
+        let own = some_part(&self.parts, Trustee::here())?;
+        self.parts.parts[own].apply_here(|part| part.first_mut().map(closure))
     }
 
     /// The first items of another worker, at most half of them. All but a few go into this worker's part.

@@ -5,14 +5,15 @@ use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::trust::rethrow;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, Replies};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// How long a worker goes on before it serves the requests of others.
-const TURN: Duration = Duration::from_micros(100);
+pub(super) const TURN: Duration = Duration::from_micros(100);
 /// Elements between two looks at the clock.
-const BETWEEN: usize = 64;
+pub(super) const BETWEEN: usize = 64;
 
 impl<T: 'static> DistVec<T> {
     /// Calls a closure with the index of each element and the element itself, on all workers that have any, at once,
@@ -89,6 +90,7 @@ impl<T: 'static> DistVec<T> {
     where
         F: FnOnce(usize, &mut T, C) + Send + Copy + 'static,
     {
+        require_fiber("par_for_each");
         let turn = move |elements: &mut Elements<T>, (first, arguments): (usize, C)| {
             take_turn(elements, first, |index, element| closure(index, element, arguments.clone()))
         };

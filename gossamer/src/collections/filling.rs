@@ -4,6 +4,10 @@
 const GATHERED_BYTES: usize = 64 * 1024;
 /// Updates that are gathered, if they have fewer bytes.
 pub(super) const MOST_GATHERED: usize = 4096;
+/// So many parts have batches of that length; if there are more, theirs are shorter, which bounds the memory.
+const FULL_PARTS: usize = 16;
+/// Updates that are gathered for a part in any case: fewer would cost less than the request itself.
+const FEWEST: usize = 64;
 /// Updates that are gathered for the fiber's own worker: as many as have their elements in the first-level cache, which
 /// are fetched meanwhile.
 const MOST_NEAR: usize = 512;
@@ -11,17 +15,14 @@ const MOST_NEAR: usize = 512;
 /// Places of elements in their part, and an argument for each. Both come back empty, to be reused by their sender.
 pub(super) type Gathered<A> = (Vec<u32>, Vec<A>);
 
-/// How many updates a batch has room for.
-pub(super) const fn room<A>() -> usize {
-    match GATHERED_BYTES / (size_of::<u32>() + size_of::<A>()) {
-        0 => 1,
-        room if room > MOST_GATHERED => MOST_GATHERED,
-        room => room,
-    }
+/// How many updates a batch for one of so many parts has room for.
+pub(super) fn room<A>(parts: usize) -> usize {
+    let fit = GATHERED_BYTES / (size_of::<u32>() + size_of::<A>());
+    fit.clamp(1, MOST_GATHERED).min((FULL_PARTS * MOST_GATHERED / parts).max(FEWEST))
 }
 
-pub(super) fn empty<A>() -> Gathered<A> {
-    (Vec::with_capacity(room::<A>()), Vec::with_capacity(room::<A>()))
+pub(super) fn empty<A>(room: usize) -> Gathered<A> {
+    (Vec::with_capacity(room), Vec::with_capacity(room))
 }
 
 /// A batch for one part.
@@ -32,9 +33,9 @@ pub(super) struct Filling<A> {
 }
 
 impl<A> Filling<A> {
-    pub(super) fn new(is_near: bool) -> Self {
-        let most = if is_near { room::<A>().min(MOST_NEAR) } else { room::<A>() };
-        Self { gathered: empty(), most }
+    pub(super) fn new(room: usize, is_near: bool) -> Self {
+        let most = if is_near { room.min(MOST_NEAR) } else { room };
+        Self { gathered: empty(room), most }
     }
 
     /// Adds an update; whether the batch is full.
@@ -71,5 +72,22 @@ impl<A> Filling<A> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.offsets().is_empty()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{FEWEST, MOST_GATHERED, room};
+
+    #[test]
+    fn what_is_gathered_for_many_parts_is_bounded() {
+        assert_eq!([1, 2, 16].map(room::<u64>), [MOST_GATHERED; 3]);
+        for parts in [17, 64, 1000, 1024] {
+            assert!(room::<u64>(parts) * parts <= 16 * MOST_GATHERED, "{parts}");
+        }
+        assert_eq!(room::<u64>(100_000), FEWEST);
+        assert_eq!(room::<[u64; 1000]>(1), 8);
+        assert_eq!(room::<[u64; 1000]>(1024), 8);
+        assert_eq!(room::<[u64; 100_000]>(1), 1);
     }
 }

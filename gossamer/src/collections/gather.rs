@@ -8,6 +8,7 @@ use crate::collections::{DistVec, Elements};
 use crate::structures::interleaving::Interleaving;
 use crate::sys::memory::{large_pages, prefetch};
 use crate::trust::rethrow;
+use crate::worker::require_fiber;
 use crate::{DelegationError, NoRef, Replies};
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -111,6 +112,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// If an index is out of range; the elements before it are set all the same ([Panics](Self#panics)).
     #[track_caller]
     pub fn scatter(&self, pairs: impl IntoIterator<Item = (usize, T)>) {
+        require_fiber("scatter");
         let mut updates = self.updates(const { |element: &mut T, value: T| *element = value });
         for (index, value) in pairs {
             updates.push(index, value);

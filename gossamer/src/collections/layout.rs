@@ -183,7 +183,7 @@ impl Spread {
     /// How many elements of a part come before an index.
     fn before(self, part: usize, index: usize) -> usize {
         if self.is_cyclic {
-            return (index + self.parts - 1 - part) / self.parts;
+            return index.saturating_sub(part).div_ceil(self.parts);
         }
         let block = Self::block_of(self.len, self.parts);
         let len = block.min(self.len.saturating_sub(part * block));

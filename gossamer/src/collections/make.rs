@@ -1,16 +1,21 @@
 //! Making a [`DistVec`]: each worker makes its own elements.
 
+use crate::collections::element_loop::{BETWEEN, TURN};
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements, Layout};
+use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::large_pages;
 use crate::trust::{FibersOfCall, spawn_around};
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trust, entrust};
-use std::panic::Location;
+use crate::worker::Cancelled;
+use crate::{NoRef, Trust, entrust, yield_now};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::time::Instant;
 
 impl<T: 'static> DistVec<T> {
-    /// A vector whose elements are computed from their indices, each on its own worker, by one fiber on each.
+    /// A vector whose elements are computed from their indices, each on its own worker, by one fiber on each, which lets
+    /// the worker serve others every 100 us. So the closure may wait.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -20,7 +25,7 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If `make` panics; where the caller cannot wait; on a thread that is not a worker, unless the layout names its
+    /// If `make` panics, with the index; where the caller cannot wait; on a thread that is not a worker, unless the layout names its
     /// workers with [`on`](Layout::on); and if a worker would have more than 2^32 - 1 elements.
     #[track_caller]
     pub fn from_fn<F>(layout: impl Into<Layout>, make: F) -> Self
@@ -69,9 +74,7 @@ impl<T: 'static> DistVec<T> {
     {
         let (trustees, spread) = layout.spread();
         let make_part = move |(part, spread, arguments): (usize, Spread, C)| -> Trust<Elements<T>> {
-            let indices = (0..spread.len_of(part)).map(|offset| spread.index(part, offset));
-            let mut values = large_pages::with_capacity(spread.len_of(part));
-            values.extend(indices.map(|index| make(index, arguments.clone())));
+            let values = made_part(part, spread, |index| make(index, arguments.clone()));
             entrust(Elements::new(part, spread, values))
         };
         let mut fibers = FibersOfCall::new();
@@ -82,6 +85,31 @@ impl<T: 'static> DistVec<T> {
         }
         Self { parts: fibers.joined().into(), spread }
     }
+}
+
+/// The elements of a part, made in turns, between which the worker serves the requests of others.
+fn made_part<T>(part: usize, spread: Spread, mut make: impl FnMut(usize) -> T) -> Vec<T> {
+    let len = spread.len_of(part);
+    let mut values = large_pages::with_capacity(len);
+    let run = AssertUnwindSafe(|| {
+        let mut begun = Instant::now();
+        while values.len() < len {
+            let some = values.len()..len.min(values.len() + BETWEEN);
+            values.extend(some.map(|offset| make(spread.index(part, offset))));
+            if begun.elapsed() > TURN {
+                yield_now();
+                begun = Instant::now();
+            }
+        }
+    });
+    if let Err(payload) = catch_unwind(run) {
+        if payload.is::<Cancelled>() {
+            resume_unwind(payload);
+        }
+        let index = spread.index(part, values.len());
+        resume_saying(payload, |message| format!("element {index}: {message}"));
+    }
+    values
 }
 
 impl<T: NoRef + Clone> DistVec<T> {

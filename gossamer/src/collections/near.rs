@@ -1,6 +1,6 @@
 //! [`Near`]: the elements that the fiber's own worker has, which need no request.
 
-use crate::collections::DistVec;
+use crate::collections::{DistVec, Elements};
 use crate::lane::context::{self, Context};
 use crate::sys::memory::prefetch;
 use crate::{Trust, Trustee};
@@ -44,6 +44,14 @@ pub(super) fn own_part<T>(vector: &DistVec<T>) -> Option<usize> {
     vector.parts.iter().position(|part| part.trustee() == here)
 }
 
-fn first_of<T>(elements: &Trust<crate::collections::Elements<T>>) -> *const u8 {
+/// A part that is on a worker, always the same one. Over all workers it has the worker's number, and is not searched
+/// for.
+pub(super) fn some_part<T>(vector: &DistVec<T>, worker: Trustee) -> Option<usize> {
+    let (parts, usual) = (&vector.parts, worker.index());
+    let is_there = |part: &Trust<Elements<T>>| part.trustee() == worker;
+    if parts.get(usual).is_some_and(is_there) { Some(usual) } else { parts.iter().position(is_there) }
+}
+
+fn first_of<T>(elements: &Trust<Elements<T>>) -> *const u8 {
     elements.apply_here(|elements| elements.as_ptr().cast())
 }

@@ -20,6 +20,15 @@ pub(super) struct Outstanding {
     pub(super) _claim: Claim,
 }
 
+impl Outstanding {
+    /// What a worker has added and done, and whether it has failed. Returns whether the loop is over.
+    pub(super) fn count(&mut self, (added, done, failed): (usize, usize, bool)) -> bool {
+        self.items = (self.items + added).saturating_sub(done);
+        self.is_stopped |= failed;
+        self.is_stopped || self.items == 0
+    }
+}
+
 /// No worker takes another item once this is dropped.
 pub(super) struct StopOnDrop(pub(super) Trust<Outstanding>);
 

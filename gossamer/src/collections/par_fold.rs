@@ -1,10 +1,11 @@
 //! [`par_fold`] and [`par_map_reduce`]: parallel folds over numbers, on all workers.
 
-use crate::collections::par_for_each::{ChunkLength, Remaining, on_all_workers, run_chunks};
+use crate::collections::IndexRange;
+use crate::collections::par_for_each::{ChunkLength, Remaining, on_workers, run_chunks};
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trust, Trustee};
+use crate::{NoRef, Trust};
 use std::ops::Range;
 
 /// Folds each chunk of a range of numbers, on all workers of all nodes: the closure turns `initial` and the first
@@ -39,7 +40,7 @@ where
     F: FnOnce(A, usize) -> A + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    fold_around::<F, _, _, _>(range, initial, move |before, number, ()| closure(before, number), ())
+    fold_around::<F, _, _, _>(range.into(), initial, move |before, number, ()| closure(before, number), ())
 }
 
 /// Like [`par_fold`], with a clone of `arguments` for each number.
@@ -65,7 +66,7 @@ where
     F: FnOnce(A, usize, C) -> A + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    fold_around::<F, _, _, _>(range, initial, closure, arguments)
+    fold_around::<F, _, _, _>(range.into(), initial, closure, arguments)
 }
 
 /// As written by the macros (see `trust::arguments_first`).
@@ -115,7 +116,7 @@ where
     R: FnOnce(U, U) -> U + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    map_reduce_around::<F, _, _, _, _>(range, move |number, ()| map(number), (), reduce)
+    map_reduce_around::<F, _, _, _, _>(range.into(), move |number, ()| map(number), (), reduce)
 }
 
 /// Like [`par_map_reduce`], with a clone of `arguments` for each number.
@@ -142,7 +143,7 @@ where
     R: FnOnce(U, U) -> U + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    map_reduce_around::<F, _, _, _, _>(range, map, arguments, reduce)
+    map_reduce_around::<F, _, _, _, _>(range.into(), map, arguments, reduce)
 }
 
 /// As written by the macros (see `trust::arguments_first`).
@@ -162,8 +163,8 @@ where
 }
 
 #[track_caller]
-fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(
-    range: Range<usize>,
+pub(super) fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(
+    range: IndexRange,
     map: F,
     arguments: C,
     reduce: R,
@@ -173,7 +174,8 @@ where
     R: FnOnce(U, U) -> U + Send + Copy + 'static,
 {
     const { refuse_captures::<R>() };
-    require_constant::<R>(Trustee::all().into_iter(), "par_map_reduce");
+    let (numbers, trustees) = range.into_parts();
+    require_constant::<R>(trustees.iter().copied(), "par_map_reduce");
     let body = move |remaining: &Trust<Remaining>, arguments: C| {
         let mut chunks: Vec<(usize, Option<U>)> = Vec::new();
         run_chunks(remaining, ChunkLength::Fixed, |number, is_first| {
@@ -185,12 +187,13 @@ where
         });
         chunks
     };
-    in_order(on_all_workers::<N, _, _, _>(range, body, arguments)).reduce(|one, other| reduce(one, other))
+    in_order(on_workers::<N, _, _, _>((numbers, trustees), body, arguments))
+        .reduce(|one, other| reduce(one, other))
 }
 
 #[track_caller]
-fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F>(
-    range: Range<usize>,
+pub(super) fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F>(
+    range: IndexRange,
     initial: A,
     closure: F,
     arguments: C,
@@ -211,7 +214,7 @@ where
         });
         chunks
     };
-    in_order(on_all_workers::<N, _, _, _>(range, body, (initial, arguments))).collect()
+    in_order(on_workers::<N, _, _, _>(range.into_parts(), body, (initial, arguments))).collect()
 }
 
 /// The values of chunks, in the order of the chunks' first numbers.

@@ -1,5 +1,6 @@
 //! [`par_for_each`]: a loop over numbers, on all workers.
 
+use crate::collections::IndexRange;
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::trust::{FibersOfCall, spawn_around};
@@ -25,6 +26,7 @@ const PART_OF_TIME: u32 = 16;
 const MOST_BETWEEN: usize = 1 << 16;
 
 /// Calls a closure for each number of a range, on all workers of all nodes, and waits until that is done.
+/// [`IndexRange`] does so on some workers.
 ///
 /// Workers ask for numbers as they need them, in chunks that become smaller towards the end, which balances uneven
 /// work. If numbers take as long as those before, no chunk takes longer than 50 us or a sixteenth of the loop so
@@ -61,7 +63,7 @@ where
     F: FnOnce(usize) + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    for_each_around::<F, _, _>(range, move |number, ()| closure(number), ());
+    for_each_around::<F, _, _>(range.into(), move |number, ()| closure(number), ());
 }
 
 /// Like [`par_for_each`], with a clone of `arguments` for each number.
@@ -84,7 +86,7 @@ where
     F: FnOnce(usize, C) + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    for_each_around::<F, _, _>(range, closure, arguments);
+    for_each_around::<F, _, _>(range.into(), closure, arguments);
 }
 
 /// As written by the macros (see `trust::arguments_first`).
@@ -126,30 +128,29 @@ pub(super) enum ChunkLength {
 }
 
 #[track_caller]
-fn for_each_around<N, C: NoRef + Clone, F>(range: Range<usize>, closure: F, arguments: C)
+pub(super) fn for_each_around<N, C: NoRef + Clone, F>(range: IndexRange, closure: F, arguments: C)
 where
     F: FnOnce(usize, C) + Send + Copy + 'static,
 {
     let body = move |remaining: &Trust<Remaining>, arguments: C| {
         run_chunks(remaining, ChunkLength::Timed, |number, _| closure(number, arguments.clone()));
     };
-    on_all_workers::<N, _, _, _>(range, body, arguments);
+    on_workers::<N, _, _, _>(range.into_parts(), body, arguments);
 }
 
-/// Runs a closure in a fiber on each worker, with the numbers that they share, and returns the results in the order
-/// of the workers. The closure captures the user's closure of type `N`, or one that was checked (`require_constant`),
-/// and nothing else.
+/// Runs a closure in a fiber on each of these workers, with the numbers that they share, and returns the results in
+/// their order. The closure captures the user's closure of type `N`, or one that was checked (`require_constant`), and
+/// nothing else.
 #[track_caller]
-pub(super) fn on_all_workers<N, C: NoRef + Clone, U: NoRef, F>(
-    range: Range<usize>,
+pub(super) fn on_workers<N, C: NoRef + Clone, U: NoRef, F>(
+    (numbers, trustees): (Range<usize>, Vec<Trustee>),
     body: F,
     arguments: C,
 ) -> Vec<U>
 where
     F: FnOnce(&Trust<Remaining>, C) -> U + Send + Copy + 'static,
 {
-    let trustees = Trustee::all();
-    let remaining = Remaining { left: range, divisor: SHARE * trustees.len() };
+    let remaining = Remaining { left: numbers, divisor: SHARE * trustees.len() };
     let remaining = entrust(remaining);
     let body = move |(remaining, arguments): (Trust<Remaining>, C)| body(&remaining, arguments);
     let mut fibers = FibersOfCall::new();

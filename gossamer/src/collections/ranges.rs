@@ -4,6 +4,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::trust::rethrow;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, Pending, Trust};
 use std::ops::{Bound, Range, RangeBounds};
 use std::panic::Location;
@@ -98,6 +99,7 @@ impl<T: NoRef> DistVec<T> {
     #[track_caller]
     pub fn set_range(&self, start: usize, values: Vec<T>) {
         let range = self.checked(&(start..start.saturating_add(values.len())));
+        require_fiber("set_range");
         let mut parts: Vec<Vec<T>> = self.parts.iter().map(|_| Vec::new()).collect();
         for (index, value) in range.clone().zip(values) {
             if let Some((part, _)) = self.spread.find(index) {
@@ -207,6 +209,7 @@ impl<T: 'static> DistVec<T> {
     where
         F: FnOnce(&mut Elements<T>, C) -> U + Send + Copy + 'static,
     {
+        require_fiber("map_all");
         let caller = Location::caller();
         let send = |part: &Trust<Elements<T>>| part.send::<N, _, _, _>(closure, arguments.clone(), caller);
         let pending: Vec<_> = self.parts.iter().map(send).collect();

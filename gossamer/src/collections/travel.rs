@@ -1,7 +1,7 @@
 //! [`NoRef`] of the handles of collections.
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
 
-use crate::collections::{DistMap, DistSet, DistVec};
+use crate::collections::{DistMap, DistSet, DistVec, Frontier};
 use crate::{Decoder, Encoder, Malformed, NoRef};
 
 // SAFETY: it is trusts and numbers, which are `NoRef`, and is read as it was written.
@@ -24,6 +24,18 @@ unsafe impl<K: 'static, V: 'static> NoRef for DistMap<K, V> {
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
         Self::read(from)
+    }
+}
+
+// SAFETY: it is a vector and a number, which are `NoRef`, and is read as it was written.
+unsafe impl<T: 'static> NoRef for Frontier<T> {
+    fn encode(self, to: &mut Encoder) {
+        (self.vector, self.priority).encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        let (vector, priority) = NoRef::decode(from)?;
+        Ok(Self { vector, priority })
     }
 }
 

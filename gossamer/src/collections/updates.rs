@@ -20,7 +20,8 @@ pub(super) type ServeHere<A> = Box<dyn Fn(Gathered<A>) -> Result<Gathered<A>, De
 ///
 /// # Cost
 /// An update takes 4 bytes and its argument, and some nanoseconds at both ends. For each worker up to 4096 updates,
-/// of at most 64 KiB, are gathered and then sent in one request, whose answer only brings the memory back for reuse.
+/// of at most 64 KiB, are gathered and then sent in one request, whose answer only brings the memory back for reuse;
+/// with more than 16 workers it is their share of 65,536, but at least 64.
 /// At most four such batches are on their way to one worker, so a handle holds at most 320 KiB for each worker
 /// (besides what arguments own); a fiber that pushes faster than its updates are served waits, and lets others run at
 /// each batch. Updates of elements of the fiber's own worker take no request: each 512 of them are served within the
@@ -45,6 +46,8 @@ pub struct Updates<A: NoRef> {
     latest: Vec<Latest>,
     /// For [`once`](Self::once).
     sent: IndexSet,
+    /// Of a batch.
+    room: usize,
     /// For each part.
     gathered: Vec<Filling<A>>,
     outbox: Outbox<Gathered<A>>,
@@ -61,12 +64,14 @@ impl<A: NoRef> Updates<A> {
         made_at: &'static Location<'static>,
     ) -> Self {
         let own = near.as_ref().map(|(near, _)| near.part());
-        let gathered = (0..spread.parts()).map(|part| Filling::new(own == Some(part))).collect();
+        let room = filling::room::<A>(spread.parts());
+        let gathered = (0..spread.parts()).map(|part| Filling::new(room, own == Some(part))).collect();
         Self {
             spread,
             near,
             latest: Vec::new(),
             sent: IndexSet::default(),
+            room,
             gathered,
             outbox: Outbox::new(spread.parts(), send),
             served: 0,
@@ -278,7 +283,7 @@ impl<A: NoRef> Updates<A> {
     fn send_full(&mut self, part: usize) {
         self.served += self.gathered[part].offsets().len();
         self.send_gathered(part);
-        if self.served >= filling::room::<A>() {
+        if self.served >= self.room {
             self.served = 0;
             pause();
         }
@@ -303,8 +308,8 @@ impl<A: NoRef> Updates<A> {
     /// What is gathered for a part.
     pub(super) fn take(&mut self, part: usize) -> Gathered<A> {
         // A batch that comes back from another node has left its memory there.
-        let spare = self.outbox.spare().filter(|spare| spare.0.capacity() >= filling::room::<A>());
-        self.gathered[part].replace(spare.unwrap_or_else(filling::empty))
+        let spare = self.outbox.spare().filter(|spare| spare.0.capacity() >= self.room);
+        self.gathered[part].replace(spare.unwrap_or_else(|| filling::empty(self.room)))
     }
 
     /// Sends a batch to a part, as soon as there is room.

@@ -1,7 +1,8 @@
 //! [`FibersOfCall`]: those that a call has started, and waits for.
 
 use crate::DelegationError;
-use crate::trust::{Cancellers, JoinHandle, rethrow};
+use crate::trust::{Cancellers, JoinHandle, refuse_while_unwinding, rethrow};
+use crate::worker::require_fiber;
 use std::panic::Location;
 
 /// The fibers that a call has started. If the call ends before they do, since its caller is cancelled or an argument
@@ -12,7 +13,12 @@ pub(crate) struct FibersOfCall<U> {
 }
 
 impl<U> FibersOfCall<U> {
+    /// # Panics
+    /// Where the caller cannot wait: nothing is started then.
+    #[track_caller]
     pub(crate) fn new() -> Self {
+        refuse_while_unwinding("waits for fibers", "do that before");
+        require_fiber("join");
         Self { handles: Vec::new(), cancellers: Cancellers::default() }
     }
 
@@ -64,6 +70,7 @@ impl<U> Extend<JoinHandle<U>> for FibersOfCall<U> {
 }
 
 impl<U> FromIterator<JoinHandle<U>> for FibersOfCall<U> {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = JoinHandle<U>>>(handles: I) -> Self {
         let mut fibers = Self::new();
         fibers.extend(handles);

@@ -6,6 +6,7 @@ use crate::wire::captured::Captured;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
+use crate::worker::require_fiber;
 use foldhash::fast::FixedState;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -219,6 +220,7 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     where
         F: FnOnce(&mut T) -> U + Send + Copy + 'static,
     {
+        require_fiber("map_all");
         let (mut pending, mut results) = (Vec::new(), Vec::new());
         // Not `map`: as in `with`.
         for shard in self.shards.iter() {
@@ -248,6 +250,7 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     where
         F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
     {
+        require_fiber("map_all");
         let (mut pending, mut results) = (Vec::new(), Vec::new());
         for shard in self.shards.iter() {
             pending.push(shard.apply_with_async(closure, arguments.clone()));

@@ -2,6 +2,7 @@
 
 use crate::layouts;
 use fastrand::Rng;
+use gossamer::Trustee;
 use gossamer::collections::{DistVec, Frontier, Layout, Marker, Outgoing};
 use integration_tests::{in_runtime, on_nodes, panic_text};
 use std::cmp::Reverse;
@@ -300,4 +301,37 @@ fn a_round_says_how_many_updates_were_sent() {
         front.swap();
         assert_eq!(front.par_for_each(&rows, first).apply(mark), 0);
     });
+}
+
+#[test]
+fn a_front_stays_until_the_next_round_begins() {
+    in_runtime(2, || twice_over_a_front());
+    on_nodes(2, 1, || twice_over_a_front());
+}
+
+#[gossamer::delegate]
+fn twice_over_a_front() {
+    /// A handle needs no elements that can be cloned.
+    struct Seen(u32);
+    let rows = DistVec::filled(100, 0_u8);
+    let seen = DistVec::from_fn(100, |_| Seen(0));
+    let mut front = Frontier::of(&seen);
+    [3, 99].into_iter().for_each(|index| front.mark(index));
+    assert_eq!(front.swap(), 2);
+    for _ in 0..2 {
+        let sent =
+            front.par_for_each(&rows, |index, _, _, out| out.push(99 - index, ())).apply(|seen, (), next| {
+                seen.0 += 1;
+                next.mark();
+            });
+        assert_eq!(sent, 2);
+    }
+    let mut other = front.clone();
+    let left = gossamer::spawn_on(Trustee::all()[1], move || other.swap()).join();
+    assert_eq!(left, 2, "elements are marked twice, and visited once");
+    let counts = seen.map_all(|seen| seen.iter().map(|seen| seen.0).collect::<Vec<_>>()).concat();
+    assert!(counts.iter().enumerate().all(|(at, count)| *count == 2 * u32::from(at == 0 || at == 96)));
+    assert_eq!(front.swap(), 0);
+    let sent = front.par_for_each(&rows, |index, _, _, out| out.push(index, ())).apply(|_, (), _| ());
+    assert_eq!(sent, 0, "the front is empty");
 }

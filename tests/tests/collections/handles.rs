@@ -8,6 +8,8 @@ use integration_tests::{
 };
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 #[test]
 fn elements_lie_where_the_layout_says() {
@@ -23,6 +25,35 @@ fn elements_lie_where_the_layout_says() {
         assert_eq!(of(Layout::cyclic(4).on(&[all[2], all[1]])), [2, 1, 2, 1]);
         assert_eq!(of(Layout::block(3).on(&all[1..2])), [1, 1, 1]);
         assert!(panic_text(|| Layout::block(1).on(&[])).contains("on no workers"));
+    });
+}
+
+#[test]
+fn a_layout_of_more_elements_than_a_worker_can_have_says_so() {
+    in_runtime(2, || {
+        for layout in [Layout::block(usize::MAX), Layout::cyclic(usize::MAX), Layout::cyclic(usize::MAX - 1)]
+        {
+            let text = panic_text(|| drop(DistVec::filled(layout.clone(), ())));
+            assert!(text.contains("elements on one worker: there may be"), "{text}");
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_makes_elements_serves_others_meanwhile() {
+    static SERVED: AtomicBool = AtomicBool::new(false);
+    in_runtime(2, || {
+        let there = Trustee::all()[1];
+        let seen = DistVec::from_fn(Layout::block(100_000).on(&[there]), |index| {
+            if index == 0 {
+                // It runs when this one lets it.
+                drop(gossamer::spawn_on(Trustee::here(), || SERVED.store(true, Ordering::Relaxed)));
+            }
+            let (seen, begun) = (SERVED.load(Ordering::Relaxed), Instant::now());
+            while !seen && begun.elapsed() < Duration::from_micros(20) {}
+            seen
+        });
+        assert_eq!((seen.get(0), seen.get(99_999)), (false, true));
     });
 }
 

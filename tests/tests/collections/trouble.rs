@@ -1,6 +1,6 @@
 //! Indices out of range, closures that panic, closures that stay.
 
-use gossamer::collections::{DistVec, Layout};
+use gossamer::collections::{self, DistMap, DistVec, Frontier, Layout};
 use gossamer::{Reason, entrust};
 use integration_tests::{in_runtime, isolated, on_nodes, panic_text, workers};
 use std::panic::{self, Location};
@@ -138,6 +138,46 @@ fn a_vector_that_waits_where_nothing_can_says_so() {
         assert!(text.contains("inside a delegated closure"), "{text}");
         let text = panic_text(|| property.apply(|vector| vector.local(|elements| elements.len())));
         assert!(text.contains("inside a delegated closure"), "{text}");
+    });
+}
+
+type Both = (DistVec<u64>, DistMap<usize, u64>);
+
+static CALLS: AtomicU32 = AtomicU32::new(0);
+
+/// They all wait.
+const WAITING: [fn(&Both); 12] = [
+    |(vector, _)| vector.par_for_each(|_, number| *number += 1),
+    |(vector, _)| drop(vector.map_all(|numbers| numbers[0] += 1)),
+    |(vector, _)| drop(vector.par_map(|_, _| _ = CALLS.fetch_add(1, Ordering::Relaxed))),
+    |(vector, _)| vector.par_chunks(2, |_, some| some[0] += 1),
+    |(vector, _)| vector.set_range(0, vec![1; 10]),
+    |(vector, _)| vector.scatter((0..10).map(|index| (index, 1))),
+    |(vector, _)| vector.par_sort_by(|_, _| panic!("compared")),
+    |(vector, _)| Frontier::of(vector).mark_where(|_, _| true),
+    |(_, map)| map.par_for_each(|_, number| *number += 1),
+    |(_, map)| map.retain(|_, _| false),
+    |(_, map)| map.clear(),
+    |_| collections::par_for_each(0..10, |_| _ = CALLS.fetch_add(1, Ordering::Relaxed)),
+];
+
+#[test]
+fn what_cannot_wait_where_it_is_called_does_nothing_before_it_says_so() {
+    in_runtime(2, || {
+        let map = DistMap::new();
+        map.extend((0..10).map(|key| (key, 7)));
+        let vector = DistVec::filled(10, 7);
+        let property = entrust((vector.clone(), map.clone()));
+        for call in 0..WAITING.len() {
+            let text = panic_text(|| property.apply_with(|both, call| WAITING[call](both), call));
+            assert!(text.contains("inside a delegated closure"), "{text}");
+        }
+        // Whatever was sent has been served then.
+        gossamer::rack::wait_all();
+        assert_eq!(vector.to_vec(), [7; 10]);
+        let values: Vec<u64> = map.chunks().flatten().map(|(_, value)| value).collect();
+        assert_eq!(values, [7; 10]);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 0);
     });
 }
 

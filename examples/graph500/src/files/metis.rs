@@ -4,6 +4,7 @@ use crate::edges::Edge;
 use crate::files::Graph;
 use crate::files::source::{FileError, Source};
 use std::cmp::Ordering;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 /// What the first line says.
 struct Header {
@@ -18,6 +19,9 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
     let header = header(source)?;
     let Header { vertices, edges: said, skipped, is_weighted } = header;
     let (mut edges, mut vertex, mut from_above) = (Vec::new(), 0, 0);
+    // Sums over all edges, as listed at either end, in whatever order.
+    let (mut listed_below, mut listed_above) = (0_u64, 0_u64);
+    let hash = BuildHasherDefault::<DefaultHasher>::new();
     while source.advance()? {
         let text = source.text()?;
         if text.starts_with('%') {
@@ -36,8 +40,16 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
             let weight = if is_weighted { source.weight(words.next())? } else { 1.0 };
             // Each edge is in the lines of both ends.
             match (vertex as u32).cmp(&to) {
-                Ordering::Less => edges.push(Edge { from: vertex as u32, to, weight }),
-                Ordering::Greater => from_above += 1,
+                Ordering::Less => {
+                    edges.push(Edge { from: vertex as u32, to, weight });
+                    let edge = hash.hash_one((vertex as u32, to, weight.to_bits()));
+                    listed_below = listed_below.wrapping_add(edge);
+                }
+                Ordering::Greater => {
+                    from_above += 1;
+                    let edge = hash.hash_one((to, vertex as u32, weight.to_bits()));
+                    listed_above = listed_above.wrapping_add(edge);
+                }
                 Ordering::Equal => {
                     return Err(source.wrong(format_args!("vertex {} is its own neighbour", to + 1)));
                 }
@@ -53,6 +65,11 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
         )
         .to_string();
         return Err(source.wrong(problem));
+    }
+    if listed_below != listed_above {
+        return Err(
+            source.wrong("an edge has another end, or another weight, where it is listed at its second end")
+        );
     }
     Ok(Graph { vertices, edges })
 }

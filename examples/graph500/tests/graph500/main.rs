@@ -59,3 +59,21 @@ fn options_choose_the_kernel_and_whether_it_is_validated() {
         assert_eq!(graph500(1, &wrong).status, Some(2), "{wrong:?}");
     }
 }
+
+#[test]
+fn a_graph_that_no_machine_has_memory_for_is_refused_before_it_is_made() {
+    for nodes in [1, 2] {
+        let ended = graph500(nodes, &["--scale", "31", "--edgefactor", "1024"]);
+        assert_eq!((ended.status, ended.text()), (Some(1), ""));
+        let words = "graph500: 2147483648 vertices and 2199023255552 edges take at least 61607.0 GB on the machine of node 0, which has ";
+        assert!(ended.errors.starts_with(words), "{}", ended.errors);
+    }
+}
+
+#[test]
+fn buckets_may_be_as_narrow_as_they_can_be_written() {
+    for delta in ["1e-30", "1e-45", "1e30"] {
+        let ended = graph500(1, &["--scale", "6", "--roots", "2", "--kernel", "sssp", "--delta", delta]);
+        assert_eq!((ended.status, ended.errors.as_str()), (Some(0), ""), "with {delta}");
+    }
+}

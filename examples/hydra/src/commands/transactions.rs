@@ -4,8 +4,8 @@ use crate::commands::table::{ALL, AT_ONCE, Command, OUTSIDE};
 use crate::connection::Connection;
 use crate::protocol::number;
 use crate::protocol::refusal::{
-    ABORTED, ABORTED_FOR_MEMORY, DISCARD_ALONE, EXEC_ALONE, NESTED, NOT_INSIDE, OUT_OF_MEMORY, Refusal,
-    WATCH_INSIDE,
+    ABORTED, ABORTED_FOR_ARITY, ABORTED_FOR_MEMORY, DISCARD_ALONE, EXEC_ALONE, NESTED, NOT_INSIDE,
+    OUT_OF_MEMORY, Refusal, WATCH_INSIDE, arity,
 };
 use crate::store::operation::Operation;
 
@@ -140,6 +140,17 @@ pub fn exec(connection: &mut Connection, _: &[&[u8]]) {
         connection.plan.reply().null_array();
     }
     connection.let_go(hold);
+}
+
+/// Refuses a command with another number of arguments. If it is EXEC, that is the end of the transaction.
+pub fn refuse_arity(connection: &mut Connection, name: &str) {
+    if name != "exec" {
+        return refuse(connection, &arity(name));
+    }
+    if connection.queue.take().is_some() {
+        forget_watched(connection);
+    }
+    connection.refuse(&ABORTED_FOR_ARITY);
 }
 
 /// What a refusal does between MULTI and EXEC.

@@ -18,7 +18,7 @@ use crate::commands::subcommands;
 use crate::commands::table::{AT_ONCE, CONTAINER, Command, FREE, GROWS, HOLDS, Handler, SHARES};
 use crate::commands::transactions::{self, Queue, Watched};
 use crate::protocol::parser::{Malformed, Parsed, Parser};
-use crate::protocol::refusal::{NO_AUTHENTICATION, OUT_OF_MEMORY, Refusal, arity};
+use crate::protocol::refusal::{NO_AUTHENTICATION, OUT_OF_MEMORY, Refusal};
 use crate::server::Server;
 use crate::store::Shard;
 use asking::SharedHold;
@@ -179,7 +179,7 @@ impl Connection {
             return self.refuse_unknown(arguments);
         };
         if !command.accepts(arguments.len()) {
-            transactions::refuse(self, &arity(command.name));
+            transactions::refuse_arity(self, command.name);
         } else if command.has(CONTAINER)
             && let Err(refusal) = subcommands::check(command, arguments)
         {

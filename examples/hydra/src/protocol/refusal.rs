@@ -51,6 +51,8 @@ pub const ABORTED: Refusal = constant("EXECABORT Transaction discarded because o
 pub const ABORTED_FOR_MEMORY: Refusal = constant(
     "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > 'maxmemory'.",
 );
+pub const ABORTED_FOR_ARITY: Refusal =
+    constant("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command");
 pub const NO_AUTHENTICATION: Refusal = constant("NOAUTH Authentication required.");
 pub const NO_PASSWORD: Refusal = constant(
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",

@@ -23,4 +23,5 @@ mod settings;
 mod several;
 mod snapshots;
 mod sorting;
+mod system;
 mod turns;

@@ -79,8 +79,10 @@ fn shutdown_by_any_node_ends_all_and_what_it_does_not_know_is_refused() {
 #[test]
 fn a_shutdown_that_cannot_save_is_refused_unless_it_is_forced() {
     let directory = Directory::new();
-    let nowhere = format!("{}/nowhere", directory.text());
-    let mut server = Server::start(&["--dir", &nowhere]);
+    let gone = directory.0.join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let mut server = Server::start(&["--dir", gone.to_str().unwrap()]);
+    std::fs::remove_dir(&gone).unwrap();
     let mut client = server.client();
     let refused = "-ERR Errors trying to SHUTDOWN. Check logs.\r\n";
     assert_eq!(client.say("SHUTDOWN SAVE"), refused);

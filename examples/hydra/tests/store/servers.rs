@@ -63,6 +63,11 @@ impl Server {
         Self::wait_for_address(command.args(["--port", "0"]).args(arguments).spawn().unwrap(), Vec::new())
     }
 
+    /// Behind a few words of a shell, which `exec "$@"` ends.
+    pub fn start_by(script: &str, arguments: &[&str]) -> Self {
+        Self::wait_for_address(by_shell(script, arguments).spawn().unwrap(), Vec::new())
+    }
+
     /// As a rack of nodes on this machine.
     pub fn start_rack(nodes: usize) -> Self {
         Self::start_rack_with(nodes, &[])
@@ -148,9 +153,13 @@ impl Server {
 
     /// Asks it to end, and waits until it has ended.
     pub fn end(mut self) -> ExitStatus {
-        let number = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", "TERM", &number]).status().unwrap().success());
+        self.signal("TERM");
         self.wait()
+    }
+
+    pub fn signal(&self, name: &str) {
+        let number = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &number]).status().unwrap().success());
     }
 
     pub fn wait(&mut self) -> ExitStatus {
@@ -181,11 +190,35 @@ impl Drop for Server {
     }
 }
 
+fn by_shell(script: &str, arguments: &[&str]) -> Command {
+    let hydra = command();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh"]).arg(hydra.get_program()).args(["--port", "0"]).args(arguments);
+    for (name, value) in hydra.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell
+}
+
 /// Runs hydra where it cannot start; returns its report.
 pub fn refused(arguments: &[&str]) -> String {
-    let child = command().args(arguments).spawn().unwrap();
+    report_of(command().args(arguments))
+}
+
+/// The same, as [`Server::start_by`] starts it.
+pub fn refused_by(script: &str, arguments: &[&str]) -> String {
+    report_of(&mut by_shell(script, arguments))
+}
+
+fn report_of(command: &mut Command) -> String {
+    let child = command.spawn().unwrap();
     let mut server = Server { child, others: Vec::new(), output: None, address: String::new() };
-    assert_eq!(server.wait().code(), Some(1));
+    // 2 if the command line says something that cannot be.
+    assert!(matches!(server.wait().code(), Some(1 | 2)));
     server.errors()
 }
 

@@ -1,8 +1,10 @@
 //! Snapshots: what was saved comes back, completely or not at all.
 
 use crate::client::request;
+use crate::program::next;
 use crate::servers::{Directory, Server, exists, refused};
 use std::fs;
+use std::time::Duration;
 
 fn fill(server: &Server, value: &str) {
     let mut client = server.client();
@@ -51,6 +53,43 @@ fn a_snapshot_is_of_one_moment_although_keys_change_while_it_is_made() {
         server.kill();
         let server = Server::start(&arguments);
         assert_eq!(server.client().say("DBSIZE"), ":5000\r\n");
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_at_any_moment_comes_back_with_one_whole_snapshot() {
+    let directory = Directory::new();
+    let arguments = ["--dir", directory.text()];
+    let keys: Vec<String> = (0..5000).map(|number| format!("key:{number}")).collect();
+    let mget = format!("MGET {}", keys.join(" "));
+    let of = |round: usize| {
+        let values = (0..5000).map(|number| format!("round{round}:{number}"));
+        let values: String = values.map(|value| format!("${}\r\n{value}\r\n", value.len())).collect();
+        format!("*5000\r\n{values}")
+    };
+    let (mut random, mut saved) = (std::process::id().into(), 0);
+    for round in 1..9 {
+        let server = Server::start(&arguments);
+        let mut client = server.client();
+        if round > 1 {
+            let found = client.say(&mget);
+            saved = [saved, round - 1]
+                .into_iter()
+                .find(|saved| found == of(*saved))
+                .expect("values of one round");
+        }
+        fill(&server, &format!("round{round}"));
+        if round == 1 {
+            assert_eq!(client.say("SAVE"), "+OK\r\n");
+            saved = 1;
+        } else {
+            assert_eq!(client.say("BGSAVE"), "+Background saving started\r\n");
+        }
+        let changes: String = keys.iter().map(|key| format!("SET {key} later\r\n")).collect();
+        server.client().send(changes.as_bytes());
+        // It takes about 5 ms.
+        std::thread::sleep(Duration::from_micros(next(&mut random) % 10_000));
+        server.kill();
     }
 }
 
@@ -113,6 +152,9 @@ fn a_snapshot_that_is_cut_off_or_changed_is_refused_with_its_name() {
         let report = refused(&arguments);
         assert!(report.contains(path.to_str().unwrap()), "{report}");
     }
+    fs::write(&path, [whole.as_slice(), &whole].concat()).unwrap();
+    let report = refused(&arguments);
+    assert!(report.contains("there is more behind the end of the snapshot"), "{report}");
     fs::write(&path, whole).unwrap();
     assert_eq!(Server::start(&arguments[..2]).client().say("DBSIZE"), ":5000\r\n");
 }

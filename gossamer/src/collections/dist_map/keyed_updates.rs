@@ -16,6 +16,10 @@ use std::panic::Location;
 const MOST_SENT: usize = 2048;
 /// Bytes of them.
 const SENT_BYTES: usize = 64 * 1024;
+/// So many workers get requests of that length; if there are more, theirs are shorter, which bounds the memory.
+const FULL_PARTS: usize = 16;
+/// Updates in one request in any case: fewer would cost less than the request itself.
+const FEWEST: usize = 64;
 /// Keys that are gathered for all workers if equal keys are combined: the more are gathered, the fewer are sent, but
 /// they have to fit the cache of a processor. Keys that own memory cost more to send, since it is allocated here and
 /// freed there.
@@ -39,7 +43,7 @@ type Combine<A> = Option<Box<dyn Fn(&mut A, A)>>;
 /// An update takes 8 bytes, its key and its argument, and some tens of nanoseconds at both ends. One that is merged
 /// with another here costs a lookup, and no bytes. Up to 2048 updates, of at most 64 KiB, are sent to a worker in one
 /// request, whose answer only brings the memory back for reuse; at most four such requests are on their way to one
-/// worker. If equal keys are combined, up to 65,536 are gathered first (16,384 if the keys own no memory), shared out
+/// worker. With more than 16 workers it is their share of 32,768, but at least 64. If equal keys are combined, up to 65,536 are gathered first (16,384 if the keys own no memory), shared out
 /// among the workers, with at most 1 MiB for each. So a handle holds 320 KiB for each worker, or 1.4 MiB if it
 /// merges, besides what keys and arguments own. A fiber that pushes faster than its updates are served waits, and
 /// lets others run at each request.
@@ -83,7 +87,8 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         made_at: &'static Location<'static>,
     ) -> Self {
         let bytes = size_of::<u64>() + size_of::<K>() + size_of::<A>();
-        let most_sent = (SENT_BYTES / bytes).clamp(1, MOST_SENT);
+        let share = (FULL_PARTS * MOST_SENT / parts).max(FEWEST);
+        let most_sent = (SENT_BYTES / bytes).clamp(1, MOST_SENT).min(share);
         let (room, places) = if combine.is_some() {
             let room = (GATHERED_BYTES / bytes).min(most_gathered::<K>() / parts).max(most_sent);
             (room, room)

@@ -4,6 +4,7 @@ use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::operation::refuse_captures;
 use crate::trust::rethrow;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, Replies, Trustee};
 use std::panic::Location;
 use std::time::{Duration, Instant};
@@ -215,6 +216,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     where
         F: FnOnce(&K, &mut V, C) + Send + Copy + 'static,
     {
+        require_fiber("par_for_each");
         let turn = move |entries: &mut Entries<K, V>, (position, arguments): (u64, C)| {
             take_turn(position, |position| {
                 let (bucket, next) = entries.at_mut(position);
@@ -296,10 +298,11 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     }
 
     #[track_caller]
-    fn retain_around<N, C: NoRef + Clone, F>(&self, keep: F, arguments: C)
+    pub(in crate::collections) fn retain_around<N, C: NoRef + Clone, F>(&self, keep: F, arguments: C)
     where
         F: FnOnce(&K, &mut V, C) -> bool + Send + Copy + 'static,
     {
+        require_fiber("retain");
         let turn = move |entries: &mut Entries<K, V>, (position, arguments): (u64, C)| {
             take_turn(position, |position| {
                 entries.retain_at(position, |key, value| keep(key, value, arguments.clone()))

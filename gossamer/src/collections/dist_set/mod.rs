@@ -1,6 +1,7 @@
 //! [`DistSet`]: a set whose keys are spread over workers by their hashes.
 
 mod keys;
+mod retain;
 
 use crate::collections::{Chunks, DistMap, KeyedUpdates};
 use crate::{NoRef, Trustee};

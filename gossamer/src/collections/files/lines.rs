@@ -35,6 +35,30 @@ impl DistVec<String> {
     /// Like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn from_lines(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::from_lines_on(path, &Trustee::all())
+    }
+
+    /// Like [`from_lines`](Self::from_lines), in blocks over these workers. Only their nodes need the file.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(3), || {
+    /// use gossamer::{Trustee, collections::DistVec};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-some-lines-{}", std::process::id()));
+    /// std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
+    /// let lines = DistVec::from_lines_on(&path, &Trustee::all()[1..]).unwrap();
+    /// assert_eq!((lines.to_vec().concat(), lines.trustees().len()), ("onetwothree".to_owned(), 2));
+    /// # std::fs::remove_file(path).unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// Like [`from_lines`](Self::from_lines).
+    ///
+    /// # Panics
+    /// Like [`from_lines`](Self::from_lines); if `trustees` is empty.
+    #[track_caller]
+    pub fn from_lines_on(path: impl AsRef<Path>, trustees: &[Trustee]) -> io::Result<Self> {
+        assert!(!trustees.is_empty(), "lines on no workers have no place");
         let read = const {
             |(path, part, parts): (PathBuf, usize, usize)| -> Result<(Trust<Vec<String>>, usize), FileFailure> {
                 let file = path.clone();
@@ -44,7 +68,7 @@ impl DistVec<String> {
                 Ok((entrust(lines), count))
             }
         };
-        let (path, trustees) = (path.as_ref().to_owned(), Trustee::all());
+        let path = path.as_ref().to_owned();
         let start = |(part, trustee): (usize, &Trustee)| {
             spawn_on_with(*trustee, read, (path.clone(), part, trustees.len()))
         };

@@ -7,7 +7,7 @@ use crate::collections::{DistVec, Elements, Layout};
 use crate::trust::FibersOfCall;
 use crate::wire::row::Row;
 use crate::wire::shape::Shape;
-use crate::{NoRef, Trust, entrust, spawn_on_with, unblock};
+use crate::{NoRef, Trust, Trustee, entrust, spawn_on_with, unblock};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
@@ -44,6 +44,30 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Like [`from_fn`](Self::from_fn); if there is no memory for a part.
     #[track_caller]
     pub fn from_file(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::from_file_on(path, &Trustee::all())
+    }
+
+    /// Like [`from_file`](Self::from_file), in blocks over these workers. Only their nodes, and the caller's, need the
+    /// file.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(3), || {
+    /// use gossamer::{Trustee, collections::DistVec};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-some-numbers-{}", std::process::id()));
+    /// DistVec::from_fn(1000, |index| index as u32).to_file(&path).unwrap();
+    /// let numbers = DistVec::<u32>::from_file_on(&path, &Trustee::all()[1..]).unwrap();
+    /// assert_eq!((numbers.get(998), numbers.trustees().len()), (998, 2));
+    /// # std::fs::remove_file(path).unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// Like [`from_file`](Self::from_file).
+    ///
+    /// # Panics
+    /// Like [`from_file`](Self::from_file); if `trustees` is empty.
+    #[track_caller]
+    pub fn from_file_on(path: impl AsRef<Path>, trustees: &[Trustee]) -> io::Result<Self> {
         const { assert_number::<T>() };
         let path = path.as_ref();
         let failed = |error: &io::Error| FileFailure::new("reading", path, error).into_error();
@@ -53,7 +77,7 @@ impl<T: NoRef + Clone> DistVec<T> {
             let text = format!("{bytes} bytes are not whole values of {} each", size_of::<T>());
             return Err(failed(&io::Error::new(ErrorKind::InvalidData, text)));
         };
-        let (trustees, spread) = Layout::block(len).spread();
+        let (trustees, spread) = Layout::block(len).on(trustees).spread();
         let read = const {
             |(path, part, spread): (PathBuf, usize, Spread)| -> Result<Trust<Elements<T>>, FileFailure> {
                 let (file, first) = (path.clone(), spread.index(part, 0));
@@ -145,7 +169,7 @@ fn read_numbers<T: NoRef>(path: &Path, first: usize, count: usize) -> io::Result
 
 fn write_numbers<T: NoRef + Clone>(part: &OwnPart<T>, path: &Path) -> io::Result<()> {
     let file = std::sync::Arc::new(File::options().write(true).open(path)?);
-    let (first, at_once) = (part.spread.index(part.number, 0), PIECE / size_of::<T>());
+    let (first, at_once) = (part.spread.index(part.number, 0), (PIECE / size_of::<T>()).max(1));
     for start in (0..part.len()).step_by(at_once) {
         let end = part.len().min(start + at_once);
         let values = part.elements.apply_here(|elements| elements[start..end].to_vec());

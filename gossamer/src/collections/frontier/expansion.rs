@@ -213,7 +213,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
             yield_now();
         }
         let sent = out.take_sent();
-        own.apply_here(|elements| elements.with_marks().1.sent = sent);
+        own.apply_here(|elements| elements.with_marks().1.visited(front, sent));
         count += out.updates.gathered();
         if let Err(error) = out.updates.try_finish() {
             error.resume();

@@ -11,7 +11,7 @@ use std::fmt;
 pub(in crate::collections) struct Marks {
     /// By their priorities.
     buckets: BTreeMap<usize, Vec<u32>>,
-    /// Those of this round. The fiber that visits them takes them meanwhile.
+    /// Those of this round. The fiber that visits them has them meanwhile.
     pub(super) front: Vec<u32>,
     /// By the fibers that have visited them.
     pub(super) sent: Sent,
@@ -47,6 +47,15 @@ impl Marks {
             self.front.extend(self.seen.drain().map(|offset| offset as u32));
         }
         self.front.len()
+    }
+
+    /// Back from a fiber that has visited the front; another visit may follow.
+    pub(super) fn visited(&mut self, front: Vec<u32>, sent: Sent) {
+        self.sent = sent;
+        // Unless another handle has begun the next round meanwhile.
+        if self.front.is_empty() {
+            self.front = front;
+        }
     }
 
     pub(in crate::collections) fn take_all(&mut self) -> impl Iterator<Item = u32> + use<> {

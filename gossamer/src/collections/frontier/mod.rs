@@ -80,10 +80,9 @@ use std::fmt;
 ///
 /// A vector has one front and one list of marks, which all handles share
 /// ([`updates_marking`](DistVec::updates_marking) also adds marks).
-#[derive(Clone)]
 pub struct Frontier<T: 'static> {
-    vector: DistVec<T>,
-    priority: usize,
+    pub(super) vector: DistVec<T>,
+    pub(super) priority: usize,
 }
 
 impl<T: 'static> Frontier<T> {
@@ -303,6 +302,12 @@ impl<T: 'static> Frontier<T> {
         F: FnOnce(usize, &T, &R, &mut Outgoing<A>, C) + Send + Copy + 'static,
     {
         self.par_for_each_with(rows, closure, arguments)
+    }
+}
+
+impl<T> Clone for Frontier<T> {
+    fn clone(&self) -> Self {
+        Self { vector: self.vector.clone(), priority: self.priority }
     }
 }
 
