@@ -45,9 +45,9 @@ use std::sync::Arc;
 /// # Loops
 /// The methods that begin with `par_` visit all elements, on all workers of the layout at once, and wait until that
 /// is done. Their closures get the index of an element and the element. They run as delegated closures, which cannot
-/// wait; every 100 us or so a worker serves the requests of others. Results that depend on an order are the same each
-/// time for the same layout. If the closure panics, the panic reaches the caller with the index of the element: its
-/// worker stops there, the others are stopped too, and the vector keeps the changes made so far.
+/// wait; every 100 us or so a worker serves the requests of others, except while it [sorts](Self#sorting). Results that
+/// depend on an order are the same each time for the same layout. If the closure panics, the panic reaches the caller
+/// with the index of the element: its worker stops there, the others are stopped too, and changes made so far stay.
 ///
 /// Elements stay with their worker, so a worker whose elements take longest is the last. If the work is uneven, and
 /// takes far longer than copying elements, loop over numbers instead: workers that are done take more of them.

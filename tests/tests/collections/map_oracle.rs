@@ -8,6 +8,9 @@ use gossamer::{Trustee, yield_now};
 use integration_tests::{in_runtime, on_nodes};
 use on_maps::program;
 
+/// For nine programs of each number of workers, and of each fabric: 10^5 steps in all, and fewer where each is slow.
+const STEPS: [usize; 2] = if cfg!(feature = "sanitizer") { [600, 100] } else { [4000, 2000] };
+
 fn programs(steps: usize) {
     let all = Trustee::all();
     let twice: Vec<_> = all.iter().rev().chain(&all[..1]).copied().collect();
@@ -20,22 +23,22 @@ fn programs(steps: usize) {
 
 #[test]
 fn a_random_program_on_one_worker_does_what_it_does_to_a_map() {
-    in_runtime(1, || programs(600));
+    in_runtime(1, || programs(STEPS[0]));
 }
 
 #[test]
 fn a_random_program_on_two_workers_does_what_it_does_to_a_map() {
-    in_runtime(2, || programs(300));
+    in_runtime(2, || programs(STEPS[0]));
 }
 
 #[test]
 fn a_random_program_on_four_workers_does_what_it_does_to_a_map() {
-    in_runtime(4, || programs(300));
+    in_runtime(4, || programs(STEPS[0]));
 }
 
 #[test]
 fn a_random_program_on_two_nodes_does_what_it_does_to_a_map() {
-    on_nodes(2, 2, || programs(100));
+    on_nodes(2, 2, || programs(STEPS[1]));
 }
 
 #[test]

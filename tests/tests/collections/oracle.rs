@@ -7,6 +7,9 @@ use integration_tests::{in_runtime, on_nodes};
 pub(crate) use on_vectors::layouts;
 use on_vectors::program;
 
+/// For 15 programs of each number of workers, and of each fabric: 10^5 steps in all, and fewer where each is slow.
+const STEPS: [usize; 2] = if cfg!(feature = "sanitizer") { [700, 120] } else { [7000, 2300] };
+
 fn programs(steps: usize) {
     for (seed, len) in [(1, 1), (2, 13), (3, 1000)] {
         for layout in layouts(len) {
@@ -17,20 +20,20 @@ fn programs(steps: usize) {
 
 #[test]
 fn a_random_program_on_one_worker_does_what_it_does_to_a_vec() {
-    in_runtime(1, || programs(3000));
+    in_runtime(1, || programs(STEPS[0]));
 }
 
 #[test]
 fn a_random_program_on_two_workers_does_what_it_does_to_a_vec() {
-    in_runtime(2, || programs(1000));
+    in_runtime(2, || programs(STEPS[0]));
 }
 
 #[test]
 fn a_random_program_on_four_workers_does_what_it_does_to_a_vec() {
-    in_runtime(4, || programs(600));
+    in_runtime(4, || programs(STEPS[0]));
 }
 
 #[test]
 fn a_random_program_on_two_nodes_does_what_it_does_to_a_vec() {
-    on_nodes(2, 2, || programs(120));
+    on_nodes(2, 2, || programs(STEPS[1]));
 }

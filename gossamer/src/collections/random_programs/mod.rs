@@ -24,7 +24,7 @@ fn random_programs_on_vectors_do_what_they_do_to_a_vec_over_a_bad_network() {
             for (program, len) in [1, 13, 200, 1000].into_iter().enumerate() {
                 for (layout, part) in on_vectors::layouts(len).into_iter().zip(0..) {
                     let seed = seed * 100 + program as u64 * 10 + part;
-                    fibers.push(spawn_local(move || on_vectors::program(seed, layout, len, 1000)));
+                    fibers.push(spawn_local(move || on_vectors::program(seed, layout, len, 1300)));
                 }
             }
             fibers.into_iter().for_each(|fiber| fiber.join());
@@ -41,7 +41,7 @@ fn random_programs_on_maps_do_what_they_do_to_a_map_over_a_bad_network() {
             for (program, keys) in (0..).zip([1, 13, 100]) {
                 for (map, part) in [DistMap::new(), DistMap::on(&all[2..])].into_iter().zip(0..) {
                     let seed = seed * 100 + program * 10 + part;
-                    fibers.push(spawn_local(move || on_maps::program(seed, map, keys, 850)));
+                    fibers.push(spawn_local(move || on_maps::program(seed, map, keys, 4200)));
                 }
             }
             fibers.into_iter().for_each(|fiber| fiber.join());

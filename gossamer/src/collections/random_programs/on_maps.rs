@@ -103,7 +103,8 @@ fn step(random: &mut Rng, map: &DistMap<String, u64>, oracle: &mut Oracle, keys:
             map.clear();
             oracle.clear();
         }
-        96..98 => assert_eq!(map.len(), oracle.len()),
+        96 => assert_eq!(map.len(), oracle.len()),
+        97 => loops(map, oracle, number),
         _ => {
             let sums = map.map_all(|entries| {
                 let sum: u64 = entries.iter_mut().map(|(_, value)| *value).sum();
@@ -114,6 +115,21 @@ fn step(random: &mut Rng, map: &DistMap<String, u64>, oracle: &mut Oracle, keys:
             assert_eq!((count, sum), (oracle.len(), oracle.values().sum::<u64>()));
         }
     }
+}
+
+/// Loops that return something.
+#[gossamer::delegate]
+fn loops(map: &DistMap<String, u64>, oracle: &Oracle, number: u64) {
+    let mapped = map.par_map(|name, value| name.len() as u64 + value + number);
+    let expected = oracle.iter().map(|(name, value)| (name.clone(), name.len() as u64 + value + number));
+    assert!(sorted(mapped.chunks()).into_iter().eq(expected));
+    let kept = map.par_filter(|_, value| value % 3 == number % 3);
+    let expected = oracle.clone().into_iter().filter(|(_, value)| value % 3 == number % 3);
+    assert!(sorted(kept.chunks()).into_iter().eq(expected));
+    let folded = map.par_fold(0, |sum, _, value| sum + value % (number + 1));
+    assert_eq!(folded.into_iter().sum::<u64>(), oracle.values().map(|value| value % (number + 1)).sum());
+    let largest = map.par_map_reduce(|_, value| value ^ number, |one, other| one.max(other));
+    assert_eq!(largest, oracle.values().map(|value| value ^ number).max());
 }
 
 /// A program of so many steps on a map, with so many different keys.

@@ -88,7 +88,7 @@ fn step(random: &mut Rng, vector: &DistVec<u64>, oracle: &mut [u64]) {
             vector.scatter(pairs.clone());
             pairs.into_iter().for_each(|(index, value)| oracle[index] = value);
         }
-        92..96 => {
+        92..94 => {
             let mut updates =
                 vector.updates(|element, by: u64| *element = (*element * 3 + by) % (1_000_000 + number));
             for _ in 0..random.usize(0..300) {
@@ -98,11 +98,16 @@ fn step(random: &mut Rng, vector: &DistVec<u64>, oracle: &mut [u64]) {
             }
             updates.finish();
         }
+        94..96 => sent_once_or_together(random, vector, oracle),
         96..98 => {
             let pending = vector.update_async(index, |element| *element + number);
             assert_eq!(pending.wait(), oracle[index] + number);
         }
-        98 => loops(vector, oracle, number),
+        98 => match number % 3 {
+            0 => loops(vector, oracle, number),
+            1 => folds(vector, oracle, number),
+            _ => groups_and_pairs(vector, oracle, number),
+        },
         _ => {
             let sums = vector.map_all(|elements| {
                 elements.iter_mut().for_each(|element| *element = (*element + number) % 1_000_000);
@@ -131,4 +136,74 @@ fn loops(vector: &DistVec<u64>, oracle: &mut [u64], number: u64) {
     oracle.iter_mut().enumerate().for_each(after);
     vector.par_sort_unstable();
     oracle.sort_unstable();
+}
+
+/// Batches that combine, or have one argument for each element.
+#[gossamer::delegate]
+fn sent_once_or_together(random: &mut Rng, vector: &DistVec<u64>, oracle: &mut [u64]) {
+    let len = oracle.len();
+    let mut sums = vector.updates(|element, by: u64| *element += by);
+    let mut firsts = vector.updates(|element, value: u64| *element = value);
+    let (mut added, mut set) = (vec![0; len], vec![None; len]);
+    for _ in 0..random.usize(0..300) {
+        let (index, by) = (random.usize(0..len), random.u64(..1000));
+        sums.combine(index, by, |one, other| one + other);
+        added[index] += by;
+        firsts.once(index, by);
+        set[index].get_or_insert(by);
+    }
+    sums.finish();
+    oracle.iter_mut().zip(added).for_each(|(element, by)| *element += by);
+    assert_eq!(vector.to_vec(), oracle);
+    firsts.finish();
+    oracle.iter_mut().zip(set).for_each(|(element, value)| *element = value.unwrap_or(*element));
+}
+
+/// Loops that return something small.
+#[gossamer::delegate]
+fn folds(vector: &DistVec<u64>, oracle: &mut [u64], number: u64) {
+    let folded = vector.par_fold(0, |sum, index, element| sum + (index as u64 ^ element) % (number + 1));
+    let of = |(index, element): (usize, &u64)| (index as u64 ^ element) % (number + 1);
+    let expected: u64 = oracle.iter().enumerate().map(of).sum();
+    assert_eq!(folded.into_iter().sum::<u64>(), expected);
+    // Each comes once, in the order of the workers.
+    let mut listed = vector.par_map_reduce(
+        |index, element| if element % 5 == number % 5 { vec![index as u32] } else { Vec::new() },
+        |one, other| [one, other].concat(),
+    );
+    listed.iter_mut().for_each(|listed| listed.sort_unstable());
+    let expected = oracle.iter().zip(0_u32..).filter(|(element, _)| *element % 5 == number % 5);
+    assert!(listed.unwrap_or_default().into_iter().eq(expected.map(|(_, index)| index)));
+    let largest: Vec<u64> = vector.par_largest(7).into_iter().map(|(_, element)| element).collect();
+    let mut expected = oracle.to_vec();
+    expected.sort_unstable_by(|one, other| other.cmp(one));
+    expected.truncate(7);
+    assert_eq!(largest, expected);
+    vector.par_sort_by_key(|element| element % 10);
+    oracle.sort_by_key(|element| element % 10);
+}
+
+/// Groups, equally laid-out pairs, and pieces.
+#[gossamer::delegate]
+fn groups_and_pairs(vector: &DistVec<u64>, oracle: &mut [u64], number: u64) {
+    let mut groups = vector.par_group_by(|_, element| element % (number % 20 + 1)).to_vec();
+    groups.sort_unstable_by_key(|(key, _)| *key);
+    // In the order of the workers.
+    groups.iter_mut().for_each(|(_, group)| group.sort_unstable());
+    let mut expected = std::collections::BTreeMap::<u64, Vec<u64>>::new();
+    oracle.iter().for_each(|element| expected.entry(element % (number % 20 + 1)).or_default().push(*element));
+    expected.values_mut().for_each(|group| group.sort_unstable());
+    assert!(groups.into_iter().eq(expected));
+    let others = vector.par_map(|index, element| index as u64 + element);
+    vector.par_zip(&others, |index, element, other| {
+        std::mem::swap(element, other);
+        *element = (*element + index as u64 + number) % 1_000_000;
+    });
+    assert_eq!(others.to_vec(), oracle);
+    let after = |(index, element): (usize, &mut u64)| {
+        *element = (*element + 2 * index as u64 + number) % 1_000_000;
+    };
+    oracle.iter_mut().enumerate().for_each(after);
+    vector.par_chunks(number as usize % 9 + 1, |_, piece| piece.iter_mut().for_each(|element| *element /= 2));
+    oracle.iter_mut().for_each(|element| *element /= 2);
 }
