@@ -15,6 +15,8 @@ mod open_files;
 mod options;
 #[path = "../../examples/hydra/src/protocol/mod.rs"]
 mod protocol;
+#[path = "../../examples/hydra/src/report.rs"]
+mod report;
 #[path = "../../examples/hydra/src/server.rs"]
 mod server;
 #[path = "../../examples/hydra/src/settings.rs"]

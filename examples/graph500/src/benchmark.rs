@@ -25,6 +25,8 @@ pub enum Failure {
     File(FileError),
     /// The graph is too large.
     Memory(Shortage),
+    /// With this weight a path may be longer than any number for it.
+    TooLong(f32),
     /// The graph has no edges except loops.
     NothingToSearch,
     /// The rows are not those of the edges.
@@ -50,6 +52,10 @@ impl fmt::Display for Failure {
         match self {
             Self::File(error) => error.fmt(f),
             Self::Memory(shortage) => shortage.fmt(f),
+            Self::TooLong(weight) => write!(
+                f,
+                "paths of edges as long as {weight:e} may be longer than a single-precision number can be: scale the weights down, or search with --kernel bfs"
+            ),
             Self::NothingToSearch => {
                 f.write_str("the graph has no edges besides loops: there is nothing to search")
             }
@@ -89,7 +95,7 @@ struct Input {
 
 impl Input {
     fn generated(graph: Kronecker, progress: &Progress) -> Result<Self, Failure> {
-        memory::check(graph.vertices(), graph.edges())?;
+        memory::check(graph.vertices(), graph.edges(), false)?;
         progress.begin("generation".to_owned(), graph.edges());
         Ok(Self {
             edges: graph.generate(progress),
@@ -104,7 +110,7 @@ impl Input {
     fn read(path: std::path::PathBuf, progress: &Progress) -> Result<Self, Failure> {
         progress.begin("reading".to_owned(), 0);
         let Graph { vertices, edges } = gossamer::unblock(move || files::read(&path))?;
-        memory::check(vertices, edges.len() as u64)?;
+        memory::check(vertices, edges.len() as u64, true)?;
         let greatest = |greatest: f32, edge: &Edge| greatest.max(edge.weight);
         Ok(Self {
             edges: edges::distribute(&edges),
@@ -114,6 +120,11 @@ impl Input {
             scale: vertices.max(1).next_power_of_two().ilog2(),
             graph: None,
         })
+    }
+
+    /// The longest that a path without a circle could be.
+    fn longest_path(&self) -> f64 {
+        f64::from(self.greatest_weight) * (self.vertices.saturating_sub(1) as f64).min(self.count as f64)
     }
 
     /// Wide enough that some vertices of a bucket follow from others in it, but not most: 0.075 for the generator's
@@ -147,6 +158,9 @@ impl<'a> Benchmark<'a> {
             }
         });
         let input = input?;
+        if options.kernel != Kernel::Bfs && input.longest_path() > f64::from(f32::MAX) {
+            return Err(Failure::TooLong(input.greatest_weight));
+        }
         progress.begin("construction".to_owned(), construct::PASSES * input.count);
         let delta = options.delta.unwrap_or(input.delta());
         let stays = input.graph.is_none() && !options.skip_validation;

@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// so many that the piece goes back to the system when its rows are made.
 const PIECE: usize = 64 * 1024;
 
+/// Bytes of a vertex while the rows are made.
+pub const OF_A_VERTEX: u64 = (size_of::<Slot>() + size_of::<Row>()) as u64;
+
 /// How often all edges are gone through, as the progress bar counts them.
 pub const PASSES: u64 = 2;
 

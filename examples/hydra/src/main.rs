@@ -7,6 +7,7 @@ mod connection;
 mod open_files;
 mod options;
 mod protocol;
+mod report;
 mod server;
 mod settings;
 mod snapshot;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
     match gossamer::run(config, move || server::run(address, settings, trustees)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hydra: {error}");
+            report::warn(error);
             ExitCode::FAILURE
         }
     }

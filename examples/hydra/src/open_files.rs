@@ -1,20 +1,25 @@
 //! Open files, of which each client needs one.
 
+use crate::report::warn;
 use crate::settings::Settings;
 use gossamer::rack;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
-/// Of a node besides those of its clients: of listeners, lanes, a snapshot, and of clients that are refused.
-const OTHERS: u64 = 64;
-/// Of each worker.
-const OF_A_WORKER: u64 = 8;
+/// Of a node besides those of its clients: of a snapshot, of clients that are refused, and whatever comes and goes.
+const OTHERS: usize = 64;
+/// Of each worker: listeners, pollers, what wakes it.
+const OF_A_WORKER: usize = 8;
+/// Of each other node: its socket, its memory.
+const OF_A_NODE: usize = 4;
 
 /// Raises this process's limit, if this many clients need that and the system allows it. Returns for how many it is
 /// enough.
 fn raise_here(clients: usize) -> usize {
-    let workers = rack::this_node().workers().len() as u64;
-    let others = OTHERS + OF_A_WORKER * workers;
+    let (workers, nodes) = (rack::this_node().workers().len(), rack::nodes().len());
+    // Over TCP each worker has a connection to each other node; in shared memory each other worker has what wakes it.
+    let lanes = (nodes - 1) * (workers + OF_A_NODE) + rack::workers().len() - workers;
+    let others = (OTHERS + OF_A_WORKER * workers + lanes) as u64;
     let wanted = others.saturating_add(clients as u64);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Some(maximum.map_or(wanted, |maximum| wanted.min(maximum)));
@@ -49,9 +54,9 @@ pub fn make_room(settings: &mut Settings) -> io::Result<()> {
     }
     if most < wanted {
         settings.most_clients = most;
-        eprintln!(
-            "hydra: the limit of open files (ulimit -n) is enough for {most} clients, so maxclients is {most} and not {wanted}; raise its hard limit for more"
-        );
+        warn(format_args!(
+            "the limit of open files (ulimit -n) is enough for {most} clients, so maxclients is {most} and not {wanted}; raise its hard limit for more"
+        ));
     }
     Ok(())
 }

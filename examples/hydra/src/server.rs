@@ -4,6 +4,7 @@ use crate::clients::Clients;
 use crate::connection::{Connection, Stream};
 use crate::open_files;
 use crate::protocol::parser::Limits;
+use crate::report::{say, warn};
 use crate::settings::Settings;
 use crate::snapshot::{self, Saves};
 use crate::store::ranges::LONGEST_VALUE;
@@ -156,8 +157,9 @@ fn change_settings((): &mut (), (server, changes): (Server, Vec<(String, String)
             return Some(String::from_utf8_lossy(&refusal.0).into_owned());
         }
     }
-    let most = open_files::raise(settings.most_clients.max(before));
-    if most < settings.most_clients {
+    let wanted = settings.most_clients;
+    let most = if wanted > before { open_files::raise(wanted) } else { wanted };
+    if most < wanted {
         return Some(format!(
             "ERR CONFIG SET failed (possibly related to argument 'maxclients') - The operating system is not able to handle the specified number of clients, try with {most}"
         ));
@@ -229,9 +231,9 @@ pub fn run(address: IpAddr, mut settings: Settings, trustees: usize) -> io::Resu
     let server = Server::new(settings.clone(), &roles.trustees, Ending(sender));
     let loaded = snapshot::load(&server)?;
     let acceptors = net::serve_on(&roles.clients, address, serve_tcp, server.clone())?;
-    println!("listening on {}", acceptors.local_addr());
+    say(format_args!("listening on {}", acceptors.local_addr()));
     if loaded > 0 {
-        println!("{loaded} keys loaded");
+        say(format_args!("{loaded} keys loaded"));
     }
     let at_path = if settings.unix_socket.is_empty() {
         None
@@ -241,7 +243,7 @@ pub fn run(address: IpAddr, mut settings: Settings, trustees: usize) -> io::Resu
         Some(listen_at(&settings.unix_socket, &server, workers)?)
     };
     // There is always a sender.
-    println!("ended by {}", ended.recv().unwrap_or_default());
+    say(format_args!("ended by {}", ended.recv().unwrap_or_default()));
     drop(at_path);
     acceptors.close()
 }
@@ -276,7 +278,7 @@ fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<S
     }
     let listener = UnixListener::bind(path).map_err(describe)?;
     let inode = std::fs::symlink_metadata(path).map_err(describe)?.ino();
-    println!("listening on {path}");
+    say(format_args!("listening on {path}"));
     let server = server.clone();
     drop(gossamer::spawn_local(move || {
         for next in 0_usize.. {
@@ -286,7 +288,7 @@ fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<S
                     drop(gossamer::spawn_on_with(worker, serve_unix, (stream, server.clone())));
                 }
                 Err(error) => {
-                    eprintln!("hydra: a connection cannot be accepted: {error}");
+                    warn(format_args!("a connection cannot be accepted: {error}"));
                     gossamer::sleep(PATIENCE);
                 }
             }

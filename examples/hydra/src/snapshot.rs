@@ -2,6 +2,7 @@
 //! whole.
 
 use crate::connection::hold::Hold;
+use crate::report;
 use crate::server::Server;
 use crate::settings::Settings;
 use crate::snapshot_file::{Reader, Writer};
@@ -68,7 +69,7 @@ fn take_moment(server: &Server) {
 
 fn save_or_report(server: Server) {
     if let Err(error) = save(server) {
-        eprintln!("hydra: {error}");
+        report::warn(error);
     }
 }
 

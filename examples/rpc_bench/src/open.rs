@@ -51,9 +51,11 @@ pub fn run<const BYTES: usize>((task, rate): (Task, f64)) -> Outcome {
     while under_way.get() > 0 {
         yield_now();
     }
-    let unsent = ((whole - next).max(0.0) * rate) as u64;
+    // As those that were answered: from the end of the warm-up on.
+    let late = whole - next.max((span.counts_from - span.begins).as_secs_f64());
+    let unsent = (late.max(0.0) * rate) as u64;
     let mut latencies = latencies.borrow_mut();
-    for (age, count) in ages(whole - next, unsent) {
+    for (age, count) in ages(late, unsent) {
         latencies.add_several(age, count);
     }
     Outcome { found: latencies.found(), unsent }

@@ -97,7 +97,8 @@ async fn find(daemon: &Daemon, launch: &Launch) -> io::Result<Option<CachedProgr
 
 /// Receives the program.
 async fn store(daemon: &Daemon, reader: &mut Reader, launch: &Launch) -> io::Result<CachedProgram> {
-    let mut upload = Upload::begin(&daemon.cache, launch.hash, launch.length)?;
+    let (cache, hash, length) = (Arc::clone(&daemon.cache), launch.hash, launch.length);
+    let mut upload = blocking(move || Upload::begin(&cache, hash, length)).await?;
     while !upload.is_whole() {
         match next(reader, &mut Silence::begin()).await? {
             // A busy disk must not keep other launches waiting.

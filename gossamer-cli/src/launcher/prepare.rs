@@ -116,7 +116,12 @@ impl MachineLaunch {
     /// Sends the program, and heartbeats while the disk has the next part of it wait.
     async fn send_program(&self, writer: &mut Writer) -> io::Result<()> {
         let file = File::open(&self.program)?;
-        send_pieces(writer, pieces_of(file, self.launch.length)).await
+        let sent = send_pieces(writer, pieces_of(file, self.launch.length)).await?;
+        if sent == self.launch.length {
+            Ok(())
+        } else {
+            Err(io::Error::other("it cannot be read to its end"))
+        }
     }
 }
 
@@ -140,11 +145,17 @@ fn pieces_of(mut file: impl Read + Send + 'static, length: u64) -> Receiver<io::
     pieces
 }
 
-async fn send_pieces(writer: &mut Writer, mut pieces: Receiver<io::Result<Vec<u8>>>) -> io::Result<()> {
+/// Returns how many bytes they had.
+async fn send_pieces(writer: &mut Writer, mut pieces: Receiver<io::Result<Vec<u8>>>) -> io::Result<u64> {
+    let mut sent = 0;
     loop {
         let request = match timeout(HEARTBEAT, pieces.recv()).await {
-            Ok(Some(piece)) => Request::Binary(piece?),
-            Ok(None) => return Ok(()),
+            Ok(Some(piece)) => {
+                let piece = piece?;
+                sent += piece.len() as u64;
+                Request::Binary(piece)
+            }
+            Ok(None) => return Ok(sent),
             Err(_) => Request::Heartbeat,
         };
         writer.send(&encode(&request)?).await?;
@@ -186,7 +197,7 @@ mod tests {
     #[tokio::test]
     async fn a_launcher_whose_disk_is_slow_says_that_it_is_there() {
         let (mut reader, mut writer) = connected().await;
-        send_pieces(&mut writer, pieces_of(SlowFile(0), 2)).await.unwrap();
+        assert_eq!(send_pieces(&mut writer, pieces_of(SlowFile(0), 2)).await.unwrap(), 2);
         drop(writer);
         let mut heartbeats = 0;
         loop {

@@ -13,6 +13,9 @@ use crate::{NoRef, Trust, entrust, yield_now};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::time::Instant;
 
+/// Elements between two looks at the clock, if they take little time.
+const MOST_BETWEEN: usize = 1 << 16;
+
 impl<T: 'static> DistVec<T> {
     /// A vector whose elements are computed from their indices, each on its own worker, by one fiber on each, which lets
     /// the worker serve others every 100 us. So the closure may wait.
@@ -92,10 +95,16 @@ fn made_part<T>(part: usize, spread: Spread, mut make: impl FnMut(usize) -> T) -
     let len = spread.len_of(part);
     let mut values = large_pages::with_capacity(len);
     let run = AssertUnwindSafe(|| {
-        let mut begun = Instant::now();
-        while values.len() < len {
-            let some = values.len()..len.min(values.len() + BETWEEN);
+        let (mut begun, mut between) = (Instant::now(), BETWEEN);
+        loop {
+            let (some, some_begun) = (values.len()..len.min(values.len() + between), Instant::now());
             values.extend(some.map(|offset| make(spread.index(part, offset))));
+            if values.len() == len {
+                return;
+            }
+            // Most elements take next to nothing, less than the clock.
+            let is_short = some_begun.elapsed() < TURN / 8;
+            between = if is_short { (2 * between).min(MOST_BETWEEN) } else { BETWEEN };
             if begun.elapsed() > TURN {
                 yield_now();
                 begun = Instant::now();

@@ -99,6 +99,9 @@ impl<T: NoRef> DistVec<T> {
     #[track_caller]
     pub fn set_range(&self, start: usize, values: Vec<T>) {
         let range = self.checked(&(start..start.saturating_add(values.len())));
+        if range.is_empty() {
+            return;
+        }
         require_fiber("set_range");
         let mut parts: Vec<Vec<T>> = self.parts.iter().map(|_| Vec::new()).collect();
         for (index, value) in range.clone().zip(values) {

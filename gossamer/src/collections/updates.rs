@@ -21,7 +21,7 @@ pub(super) type ServeHere<A> = Box<dyn Fn(Gathered<A>) -> Result<Gathered<A>, De
 /// # Cost
 /// An update takes 4 bytes and its argument, and some nanoseconds at both ends. For each worker up to 4096 updates,
 /// of at most 64 KiB, are gathered and then sent in one request, whose answer only brings the memory back for reuse;
-/// with more than 16 workers it is their share of 65,536, but at least 64.
+/// with more than 16 workers no more than a worker's share of 65,536, or 64.
 /// At most four such batches are on their way to one worker, so a handle holds at most 320 KiB for each worker
 /// (besides what arguments own); a fiber that pushes faster than its updates are served waits, and lets others run at
 /// each batch. Updates of elements of the fiber's own worker take no request: each 512 of them are served within the
@@ -283,7 +283,7 @@ impl<A: NoRef> Updates<A> {
     fn send_full(&mut self, part: usize) {
         self.served += self.gathered[part].offsets().len();
         self.send_gathered(part);
-        if self.served >= self.room {
+        if self.served >= filling::room::<A>(1) {
             self.served = 0;
             pause();
         }

@@ -80,11 +80,6 @@ impl Source {
         FileError { path: self.path.clone(), line: self.number, problem: problem.to_string() }
     }
 
-    /// An error of the file as a whole.
-    pub fn wrong_as_a_whole(&self, problem: impl fmt::Display) -> FileError {
-        FileError { path: self.path.clone(), line: 0, problem: problem.to_string() }
-    }
-
     /// A word as a number.
     pub fn number<T: FromStr>(&self, word: Option<&str>, what: &str) -> Result<T, FileError> {
         let Some(word) = word else { return Err(self.wrong(format_args!("{what} is missing"))) };

@@ -60,3 +60,18 @@ fn a_bad_file_is_refused_with_its_line() {
     let ended = graph500(1, &["--file", loops.path()]);
     assert_eq!((ended.status, ended.errors.contains("nothing to search")), (Some(1), true));
 }
+
+#[test]
+fn weights_that_no_path_can_add_up_are_refused_unless_nobody_adds_them() {
+    let heavy = Temporary::new("heavy.txt", "0 1 3e38\n1 2 3e38\n");
+    let ended = graph500(1, &["--file", heavy.path()]);
+    assert_eq!(ended.status, Some(1));
+    assert!(
+        ended.errors.starts_with("graph500: paths of edges as long as 3e38 may be longer"),
+        "{}",
+        ended.errors
+    );
+    assert_eq!(graph500(1, &["--file", heavy.path(), "--kernel", "bfs"]).status, Some(0));
+    let light = Temporary::new("light.txt", "0 1 1e38\n1 2 1e38\n");
+    assert_eq!(graph500(1, &["--file", light.path()]).status, Some(0));
+}

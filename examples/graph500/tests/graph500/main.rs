@@ -65,7 +65,7 @@ fn a_graph_that_no_machine_has_memory_for_is_refused_before_it_is_made() {
     for nodes in [1, 2] {
         let ended = graph500(nodes, &["--scale", "31", "--edgefactor", "1024"]);
         assert_eq!((ended.status, ended.text()), (Some(1), ""));
-        let words = "graph500: 2147483648 vertices and 2199023255552 edges take at least 61607.0 GB on the machine of node 0, which has ";
+        let words = "graph500: 2147483648 vertices and 2199023255552 edges take at least 61658.6 GB where node 0 is, which has ";
         assert!(ended.errors.starts_with(words), "{}", ended.errors);
     }
 }

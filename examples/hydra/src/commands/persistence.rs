@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::protocol::refusal::{Refusal, SAVING, SYNTAX};
+use crate::report::warn;
 use crate::server::Ending;
 use crate::snapshot::{self, Saves};
 
@@ -60,9 +61,9 @@ pub fn shutdown(connection: &mut Connection, arguments: &[&[u8]]) {
 /// Makes a snapshot; if that fails, replies with the reason.
 fn is_saved(connection: &Connection) -> bool {
     if !connection.server.saves.apply_with(Saves::begin, ()) {
-        eprintln!("hydra: SHUTDOWN SAVE: a snapshot is being made already");
+        warn("SHUTDOWN SAVE: a snapshot is being made already");
         return false;
     }
     let outcome = snapshot::start(&connection.server).join();
-    outcome.inspect_err(|error| eprintln!("hydra: SHUTDOWN SAVE: {error}")).is_ok()
+    outcome.inspect_err(|error| warn(format_args!("SHUTDOWN SAVE: {error}"))).is_ok()
 }

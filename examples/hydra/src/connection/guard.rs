@@ -2,6 +2,7 @@
 //! redis does, such a connection is ended before a line of the request can do harm.
 
 use crate::connection::Connection;
+use crate::report::warn;
 use crate::store::now;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,12 +24,12 @@ impl Connection {
         // Relaxed: two warnings at once would do no harm.
         if now.saturating_sub(LAST.load(Ordering::Relaxed)) >= PAUSE {
             LAST.store(now, Ordering::Relaxed);
-            eprintln!(
-                "hydra: Possible SECURITY ATTACK detected. It looks like somebody is sending POST or Host: commands. This \
+            warn(format_args!(
+                "Possible SECURITY ATTACK detected. It looks like somebody is sending POST or Host: commands. This \
                  is likely due to an attacker attempting to use Cross Protocol Scripting to compromise this server. \
                  Connection from {} aborted.",
                 self.stream.peer()
-            );
+            ));
         }
         Err(io::ErrorKind::ConnectionAborted.into())
     }

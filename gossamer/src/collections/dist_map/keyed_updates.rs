@@ -43,7 +43,7 @@ type Combine<A> = Option<Box<dyn Fn(&mut A, A)>>;
 /// An update takes 8 bytes, its key and its argument, and some tens of nanoseconds at both ends. One that is merged
 /// with another here costs a lookup, and no bytes. Up to 2048 updates, of at most 64 KiB, are sent to a worker in one
 /// request, whose answer only brings the memory back for reuse; at most four such requests are on their way to one
-/// worker. With more than 16 workers it is their share of 32,768, but at least 64. If equal keys are combined, up to 65,536 are gathered first (16,384 if the keys own no memory), shared out
+/// worker. With more than 16 workers a request has no more than a worker's share of 32,768, or 64. If equal keys are combined, up to 65,536 are gathered first (16,384 if the keys own no memory), shared out
 /// among the workers, with at most 1 MiB for each. So a handle holds 320 KiB for each worker, or 1.4 MiB if it
 /// merges, besides what keys and arguments own. A fiber that pushes faster than its updates are served waits, and
 /// lets others run at each request.

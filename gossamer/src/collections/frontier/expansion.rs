@@ -13,6 +13,7 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How long a fiber goes on before the other fibers of its worker, and its trustee, get a turn.
@@ -59,7 +60,8 @@ where
 
     /// Visits the front, on all workers at once, and applies `closure` to each element that follows from it, with its
     /// argument and a [`Marker`] that can mark it for a later round. Waits until that is done, and returns how many
-    /// updates were sent, without those that [`Outgoing::once`] and similar methods have dropped.
+    /// updates were sent, without those that [`Outgoing::once`] and similar methods have dropped. The front stays as it is
+    /// until the next [`swap`](crate::collections::Frontier::swap).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -192,7 +194,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
         let updates = self.vector.updates_around::<M, _, _, _>(apply, shared);
         let (front, sent) = own.apply_here(|elements| {
             let marks = elements.with_marks().1;
-            (std::mem::take(&mut marks.front), std::mem::take(&mut marks.sent))
+            (Rc::clone(&marks.front), std::mem::take(&mut marks.sent))
         });
         let (mut out, mut done, mut count) = (Outgoing::new(updates, sent), 0, 0);
         while done < front.len() {
@@ -213,7 +215,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
             yield_now();
         }
         let sent = out.take_sent();
-        own.apply_here(|elements| elements.with_marks().1.visited(front, sent));
+        own.apply_here(|elements| elements.with_marks().1.sent = sent);
         count += out.updates.gathered();
         if let Err(error) = out.updates.try_finish() {
             error.resume();

@@ -4,6 +4,7 @@ use crate::collections::combining::IndexSet;
 use crate::collections::frontier::outgoing::Sent;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 
 /// The elements of one part, by their places, that are visited in this round, and those that are marked for a later
 /// one.
@@ -11,8 +12,8 @@ use std::fmt;
 pub(in crate::collections) struct Marks {
     /// By their priorities.
     buckets: BTreeMap<usize, Vec<u32>>,
-    /// Those of this round. The fiber that visits them has them meanwhile.
-    pub(super) front: Vec<u32>,
+    /// Those of this round, shared with the fiber that visits them.
+    pub(super) front: Rc<Vec<u32>>,
     /// By the fibers that have visited them.
     pub(super) sent: Sent,
     /// Those of `front`, while that is made.
@@ -37,25 +38,19 @@ impl Marks {
     /// Makes the elements of a priority the front, each once, and returns how many they are. `len` is the number of
     /// elements.
     pub(super) fn swap(&mut self, priority: usize, len: usize) -> usize {
-        self.front = self.buckets.remove(&priority).unwrap_or_default();
-        self.front.retain(|offset| self.seen.insert(*offset as usize, len));
-        if self.front.len() < len / 64 {
-            self.front.iter().for_each(|offset| self.seen.remove(*offset as usize));
+        // First, so that its memory can be used again.
+        self.front = Rc::default();
+        let mut front = self.buckets.remove(&priority).unwrap_or_default();
+        front.retain(|offset| self.seen.insert(*offset as usize, len));
+        if front.len() < len / 64 {
+            front.iter().for_each(|offset| self.seen.remove(*offset as usize));
         } else {
             // In order, which costs no more, so that they are visited as they lie in memory.
-            self.front.clear();
-            self.front.extend(self.seen.drain().map(|offset| offset as u32));
+            front.clear();
+            front.extend(self.seen.drain().map(|offset| offset as u32));
         }
+        self.front = Rc::new(front);
         self.front.len()
-    }
-
-    /// Back from a fiber that has visited the front; another visit may follow.
-    pub(super) fn visited(&mut self, front: Vec<u32>, sent: Sent) {
-        self.sent = sent;
-        // Unless another handle has begun the next round meanwhile.
-        if self.front.is_empty() {
-            self.front = front;
-        }
     }
 
     pub(in crate::collections) fn take_all(&mut self) -> impl Iterator<Item = u32> + use<> {

@@ -127,7 +127,8 @@ fn loops(map: &DistMap<String, u64>, oracle: &Oracle, number: u64) {
     let expected = oracle.clone().into_iter().filter(|(_, value)| value % 3 == number % 3);
     assert!(sorted(kept.chunks()).into_iter().eq(expected));
     let folded = map.par_fold(0, |sum, _, value| sum + value % (number + 1));
-    assert_eq!(folded.into_iter().sum::<u64>(), oracle.values().map(|value| value % (number + 1)).sum());
+    let expected: u64 = oracle.values().map(|value| value % (number + 1)).sum();
+    assert_eq!(folded.into_iter().sum::<u64>(), expected);
     let largest = map.par_map_reduce(|_, value| value ^ number, |one, other| one.max(other));
     assert_eq!(largest, oracle.values().map(|value| value ^ number).max());
 }
