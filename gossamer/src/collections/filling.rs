@@ -18,7 +18,12 @@ pub(super) type Gathered<A> = (Vec<u32>, Vec<A>);
 /// How many updates a batch for one of so many parts has room for.
 pub(super) fn room<A>(parts: usize) -> usize {
     let fit = GATHERED_BYTES / (size_of::<u32>() + size_of::<A>());
-    fit.clamp(1, MOST_GATHERED).min((FULL_PARTS * MOST_GATHERED / parts).max(FEWEST))
+    fit.clamp(1, share(MOST_GATHERED, parts))
+}
+
+/// How many updates of a batch that may have `most` each of so many parts gets.
+pub(super) fn share(most: usize, parts: usize) -> usize {
+    (FULL_PARTS * most / parts).clamp(FEWEST, most)
 }
 
 pub(super) fn empty<A>(room: usize) -> Gathered<A> {

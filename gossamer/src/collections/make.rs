@@ -18,7 +18,7 @@ const MOST_BETWEEN: usize = 1 << 16;
 
 impl<T: 'static> DistVec<T> {
     /// A vector whose elements are computed from their indices, each on its own worker, by one fiber on each, which lets
-    /// the worker serve others every 100 us. So the closure may wait.
+    /// the worker serve others every 100 us. The closure runs in that fiber, so it may wait.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -28,8 +28,8 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If `make` panics, with the index; where the caller cannot wait; on a thread that is not a worker, unless the layout names its
-    /// workers with [`on`](Layout::on); and if a worker would have more than 2^32 - 1 elements.
+    /// If `make` panics, with the index; where the caller cannot wait; on a thread that is not a worker, unless the
+    /// layout names its workers with [`on`](Layout::on); and if a worker would have more than 2^32 - 1 elements.
     #[track_caller]
     pub fn from_fn<F>(layout: impl Into<Layout>, make: F) -> Self
     where

@@ -1,6 +1,6 @@
 //! What the system around the server does to it: limits of open files, signals, files and disks.
 
-use crate::servers::{Directory, Server, exists, refused, refused_by};
+use crate::servers::{Directory, Server, exists, misused, refused, refused_by};
 use std::fs;
 use std::process::Command;
 
@@ -70,17 +70,14 @@ fn a_file_that_is_no_socket_is_left_alone_and_so_is_somebody_elses_socket() {
 
 #[test]
 fn what_cannot_be_is_refused_at_once() {
-    let refusals: [(&[&str], &str); 6] = [
-        (&["--dir", "/nonexistent"], "--dir /nonexistent: "),
-        (&["--dir", "/dev/null"], "--dir /dev/null: "),
-        (&["--dbfilename", "a/b"], "--dir"),
-        (&["--maxclients", "0"], "--maxclients"),
-        (&["--threads", "0"], "--threads"),
-        (&["--bind", "a..b"], "--bind"),
-    ];
-    for (arguments, words) in refusals {
-        let report = refused(&[arguments, &["--port", "0"]].concat());
-        assert!(report.contains(words), "{report}");
+    for directory in ["/nonexistent", "/dev/null"] {
+        let report = refused(&["--port", "0", "--dir", directory]);
+        assert!(report.contains(&format!("--dir {directory}: ")), "{report}");
+    }
+    let misuses = [("--dbfilename", "a/b"), ("--maxclients", "0"), ("--threads", "0"), ("--bind", "a..b")];
+    for (option, value) in misuses {
+        let report = misused(&["--port", "0", option, value]);
+        assert!(report.contains(option), "{report}");
     }
     assert_eq!(Server::start(&["--bind", "localhost"]).client().say("PING"), "+PONG\r\n");
 }

@@ -2,6 +2,7 @@
 
 use crate::collections::dist_map::entries::in_table;
 use crate::collections::dist_map::hashing::Hashing;
+use crate::collections::filling;
 use crate::collections::outbox::{Deliver, Outbox, pause};
 use crate::trust::{part_of_hash, rethrow};
 use crate::{DelegationError, NoRef};
@@ -16,10 +17,6 @@ use std::panic::Location;
 const MOST_SENT: usize = 2048;
 /// Bytes of them.
 const SENT_BYTES: usize = 64 * 1024;
-/// So many workers get requests of that length; if there are more, theirs are shorter, which bounds the memory.
-const FULL_PARTS: usize = 16;
-/// Updates in one request in any case: fewer would cost less than the request itself.
-const FEWEST: usize = 64;
 /// Keys that are gathered for all workers if equal keys are combined: the more are gathered, the fewer are sent, but
 /// they have to fit the cache of a processor. Keys that own memory cost more to send, since it is allocated here and
 /// freed there.
@@ -87,8 +84,7 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         made_at: &'static Location<'static>,
     ) -> Self {
         let bytes = size_of::<u64>() + size_of::<K>() + size_of::<A>();
-        let share = (FULL_PARTS * MOST_SENT / parts).max(FEWEST);
-        let most_sent = (SENT_BYTES / bytes).clamp(1, MOST_SENT).min(share);
+        let most_sent = (SENT_BYTES / bytes).clamp(1, filling::share(MOST_SENT, parts));
         let (room, places) = if combine.is_some() {
             let room = (GATHERED_BYTES / bytes).min(most_gathered::<K>() / parts).max(most_sent);
             (room, room)
