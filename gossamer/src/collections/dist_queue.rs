@@ -11,7 +11,6 @@ use crate::worker::Cancelled;
 use crate::{NoRef, Trust, Trustee, entrust, sleep, yield_now};
 use std::any::Any;
 use std::collections::VecDeque;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::time::Duration;
 
@@ -52,7 +51,7 @@ const IDLE: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)
 #[derive(NoRef)]
 pub struct DistQueue<T: NoRef> {
     /// One element on each worker, in their order.
-    parts: DistVec<VecDeque<T>>,
+    pub(super) parts: DistVec<VecDeque<T>>,
     under_way: Trust<CurrentLoop>,
 }
 
@@ -389,11 +388,5 @@ impl<T: NoRef> Default for DistQueue<T> {
     #[track_caller]
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl<T: NoRef> fmt::Debug for DistQueue<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DistQueue").field("workers", &self.parts.len()).finish_non_exhaustive()
     }
 }

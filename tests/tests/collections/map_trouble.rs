@@ -1,7 +1,7 @@
 //! Closures of maps that panic, that cannot leave their node, or that wait; workers that have ended.
 
 use gossamer::collections::DistMap;
-use gossamer::{Reason, Runtime, entrust, unblock};
+use gossamer::{NoRef, Reason, Runtime, entrust, unblock};
 use integration_tests::{in_runtime, isolated, on_nodes, panic_text, watched, workers};
 use std::hash::{Hash, Hasher};
 use std::sync::mpsc;
@@ -160,5 +160,31 @@ fn a_hash_that_panics_loses_no_entry() {
         REFUSES.set(false);
         assert!(outcome.unwrap_err().to_string().contains("not now"));
         assert_eq!((map.len(), map.chunks().flatten().count()), (3584, 3584));
+    });
+}
+
+/// Copying one of them panics.
+#[derive(Debug, PartialEq, NoRef)]
+struct Unlucky(u64);
+
+impl Clone for Unlucky {
+    fn clone(&self) -> Self {
+        assert_ne!(self.0, 77, "unlucky");
+        Self(self.0)
+    }
+}
+
+#[test]
+fn a_copy_that_panics_reaches_who_asked_for_many_values_and_spares_the_map() {
+    in_runtime(2, || {
+        let map = DistMap::new();
+        (0..10_000).for_each(|key| _ = map.insert(key, Unlucky(key)));
+        let text = panic_text(|| map.gather((0..10_000).chain(0..10_000)));
+        let here = format!("(sent from {}:{}:", file!(), line!() - 1);
+        assert!(text.contains("unlucky") && text.contains(&here), "{text}");
+        assert_eq!(map.len(), 10_000);
+        assert_eq!(map.gather([78, 10_000, 76]), [Some(Unlucky(78)), None, Some(Unlucky(76))]);
+        let text = entrust(map).apply_with(|map, key: u64| panic_text(|| map.gather([key])), 78);
+        assert!(text.contains("blocking `gather`"), "{text}");
     });
 }

@@ -124,6 +124,22 @@ fn keys_that_are_not_combined_are_served_in_their_order() {
 }
 
 #[test]
+fn many_values_are_found_by_their_keys_in_the_order_of_the_keys() {
+    on_nodes(2, 2, || {
+        const KEYS: u64 = 20_000;
+        let map = DistMap::new();
+        assert_eq!(map.gather(Vec::<u64>::new()), Vec::<Option<String>>::new());
+        map.clone().extend((0..KEYS).map(|key| (key, key.to_string())));
+        // Twice each, and as many that are missing: more than a request for each worker.
+        let asked = || (0..4 * KEYS).map(|number| number * 7 % (2 * KEYS));
+        let expected = asked().map(|key| (key < KEYS).then(|| key.to_string()));
+        assert!(map.gather(asked()).into_iter().eq(expected));
+        let one_by_one = [3, KEYS, 3].map(|key| map.get(key));
+        assert_eq!(map.gather([3, KEYS, 3]), one_by_one);
+    });
+}
+
+#[test]
 fn what_is_flushed_is_in_the_map_before_what_is_sent_after() {
     in_runtime(2, || {
         let map = DistMap::new();

@@ -133,3 +133,18 @@ fn a_loop_over_a_queue_begins_when_one_that_was_cancelled_has_ended() {
     in_runtime(2, || (0..200).for_each(loop_again_after_a_cancelled_one));
     on_nodes(2, 1, || (0..40).for_each(loop_again_after_a_cancelled_one));
 }
+
+#[test]
+fn a_queue_is_printed_with_its_workers_and_some_items() {
+    in_runtime(2, || {
+        let queue = DistQueue::new();
+        assert_eq!(format!("{queue:?}"), "DistQueue(0 items over 2 workers)[]");
+        queue.extend(["tea", "milk"].map(str::to_owned));
+        assert_eq!(format!("{queue:?}"), "DistQueue(2 items over 2 workers)[\"tea\", \"milk\"]");
+        queue.extend((0..20).map(|number| number.to_string()));
+        let text = format!("{queue:?}");
+        assert!(text.starts_with("DistQueue(22 items") && text.ends_with("\"5\", ..]"), "{text}");
+        let text = entrust(queue).apply(|queue| format!("{queue:?}"));
+        assert_eq!(text, "DistQueue(over 2 workers)");
+    });
+}

@@ -217,13 +217,10 @@ where
     K: Hash + Eq,
 {
     let (mut panicked, mut at) = (None, 0);
-    let is_far = entries.len() * size_of::<(K, V)>() > CACHED_BYTES;
     let mut all = keys.drain(..).zip(arguments.drain(..));
     let mut serve_rest = || {
         while let (Some(hash), Some((key, argument))) = (hashes.get(at), all.next()) {
-            if is_far && at % FETCHED == 0 {
-                hashes[at..].iter().take(FETCHED).for_each(|hash| entries.fetch(*hash));
-            }
+            fetch_ahead(entries, &hashes, at);
             at += 1;
             closure(entries, *hash, key, argument);
         }
@@ -241,4 +238,12 @@ where
     }
     hashes.clear();
     (hashes, keys, arguments)
+}
+
+/// Has the processor fetch the next entries of a batch, at every sixteenth.
+#[inline]
+pub(super) fn fetch_ahead<K: Hash + Eq, V>(entries: &Entries<K, V>, hashes: &[u64], at: usize) {
+    if at.is_multiple_of(FETCHED) && entries.len() * size_of::<(K, V)>() > CACHED_BYTES {
+        hashes[at..].iter().take(FETCHED).for_each(|hash| entries.fetch(*hash));
+    }
 }

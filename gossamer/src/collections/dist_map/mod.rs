@@ -7,6 +7,7 @@ mod debug;
 mod defaults;
 mod entries;
 mod fold;
+mod gather;
 mod hashing;
 mod keyed_updates;
 mod lookups;
@@ -58,6 +59,7 @@ use std::hash::Hash;
 /// | one entry | [`get`](Self::get), [`insert`](Self::insert), [`remove`](Self::remove) | one each |
 /// | to change a value | [`update`](Self::update), of a key that may be missing; [`apply`](Self::apply) | one each |
 /// | many small changes | [`updates`](Self::updates); [`merges`](Self::merges), which combines those of equal keys | one for some thousands |
+/// | many values, by their keys | [`gather`](Self::gather) | one for some thousands |
 /// | to insert many | [`extend`](Self::extend), or `collect` | one for some thousands |
 /// | all entries, here | [`chunks`](Self::chunks), [`drain`](Self::drain) | one for some thousands |
 /// | each entry, where it is | [`par_for_each`](Self::par_for_each), [`retain`](Self::retain), [`map_all`](Self::map_all) | a few for each worker |

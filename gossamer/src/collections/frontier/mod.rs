@@ -314,7 +314,7 @@ impl<T> Clone for Frontier<T> {
 impl<T> fmt::Debug for Frontier<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Frontier")
-            .field("elements", &self.vector.len())
+            .field("of", &format_args!("{} elements {}", self.vector.len(), self.vector.spread.words()))
             .field("priority", &self.priority)
             .finish()
     }

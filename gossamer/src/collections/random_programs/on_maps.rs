@@ -25,7 +25,12 @@ fn sorted(chunks: impl Iterator<Item = Vec<(String, u64)>>) -> Vec<(String, u64)
 fn step(random: &mut Rng, map: &DistMap<String, u64>, oracle: &mut Oracle, keys: usize) {
     let (name, number) = (key(random, keys), random.u64(..1000));
     match random.u8(..100) {
-        0..15 => assert_eq!(map.get(name.clone()), oracle.get(&name).copied()),
+        0..10 => assert_eq!(map.get(name.clone()), oracle.get(&name).copied()),
+        10..15 => {
+            let names: Vec<_> = (0..random.usize(0..3 * keys)).map(|_| key(random, 2 * keys)).collect();
+            let expected: Vec<_> = names.iter().map(|name| oracle.get(name).copied()).collect();
+            assert_eq!(map.gather(names), expected);
+        }
         15..35 => assert_eq!(map.insert(name.clone(), number), oracle.insert(name, number)),
         35..45 => assert_eq!(map.remove(name.clone()), oracle.remove(&name)),
         45..50 => assert_eq!(map.contains_key(name.clone()), oracle.contains_key(&name)),
