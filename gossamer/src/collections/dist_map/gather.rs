@@ -18,9 +18,9 @@ const ASKED_BYTES: usize = 64 * 1024;
 const UNDER_WAY: usize = 2;
 
 /// Hashes and keys. Both come back empty, to be used again.
-type Asked<K> = (Vec<u64>, Vec<K>);
+type HashedKeys<K> = (Vec<u64>, Vec<K>);
 /// What comes back: the memory of what was asked, and a value for each key.
-type Answer<K, V> = (Asked<K>, Vec<Option<V>>);
+type FoundValues<K, V> = (HashedKeys<K>, Vec<Option<V>>);
 
 impl<K: Hash + Eq + NoRef, V: NoRef + Clone> DistMap<K, V> {
     /// Copies of the values of these keys, in the order of the keys; `None` where a key is missing.
@@ -47,7 +47,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef + Clone> DistMap<K, V> {
         require_fiber("gather");
         let keys = keys.into_iter();
         let mut found = Vec::with_capacity(keys.size_hint().0);
-        let mut lookups = Lookups::of(self);
+        let mut lookups = KeyedLookups::of(self);
         for key in keys {
             let hash = self.hashing.hash(&key);
             lookups.add(part_of_hash(hash, lookups.gathered.len()), hash, key, &mut found);
@@ -58,30 +58,30 @@ impl<K: Hash + Eq + NoRef, V: NoRef + Clone> DistMap<K, V> {
 }
 
 /// Keys that are gathered for one part, and where their values belong.
-struct Gathered<K> {
-    asked: Asked<K>,
+struct KeysOfPart<K> {
+    asked: HashedKeys<K>,
     places: Vec<usize>,
     /// Requests on their way.
     under_way: usize,
 }
 
-struct Lookups<'a, K: NoRef, V: NoRef> {
+struct KeyedLookups<'a, K: NoRef, V: NoRef> {
     map: &'a DistMap<K, V>,
     /// Keys of a request.
     most: usize,
     /// For each part.
-    gathered: Vec<Gathered<K>>,
+    gathered: Vec<KeysOfPart<K>>,
     /// By the part, and where the values belong.
-    replies: Replies<(usize, Vec<usize>), Answer<K, V>>,
-    spare: Vec<(Asked<K>, Vec<usize>)>,
+    replies: Replies<(usize, Vec<usize>), FoundValues<K, V>>,
+    spare: Vec<(HashedKeys<K>, Vec<usize>)>,
 }
 
-impl<'a, K: Hash + Eq + NoRef, V: NoRef + Clone> Lookups<'a, K, V> {
+impl<'a, K: Hash + Eq + NoRef, V: NoRef + Clone> KeyedLookups<'a, K, V> {
     fn of(map: &'a DistMap<K, V>) -> Self {
         let parts = map.parts().len();
         let bytes = size_of::<u64>() + size_of::<K>() + size_of::<Option<V>>();
         let most = (ASKED_BYTES / bytes).clamp(1, filling::share(MOST_ASKED, parts));
-        let empty = || Gathered { asked: Asked::default(), places: Vec::new(), under_way: 0 };
+        let empty = || KeysOfPart { asked: HashedKeys::default(), places: Vec::new(), under_way: 0 };
         let gathered = (0..parts).map(|_| empty()).collect();
         Self { map, most, gathered, replies: Replies::new(), spare: Vec::new() }
     }
@@ -89,7 +89,7 @@ impl<'a, K: Hash + Eq + NoRef, V: NoRef + Clone> Lookups<'a, K, V> {
     /// Adds a key, whose value belongs behind what is found.
     #[track_caller]
     fn add(&mut self, part: usize, hash: u64, key: K, found: &mut Vec<Option<V>>) {
-        let Gathered { asked: (hashes, keys), places, .. } = &mut self.gathered[part];
+        let KeysOfPart { asked: (hashes, keys), places, .. } = &mut self.gathered[part];
         hashes.push(hash);
         keys.push(key);
         places.push(found.len());
@@ -104,7 +104,7 @@ impl<'a, K: Hash + Eq + NoRef, V: NoRef + Clone> Lookups<'a, K, V> {
     #[track_caller]
     fn send(&mut self, part: usize, found: &mut [Option<V>]) {
         while self.gathered[part].under_way >= UNDER_WAY && self.take(found) {}
-        let look_up = const { |entries: &mut Entries<K, V>, asked: Asked<K>| look_up(entries, asked) };
+        let look_up = const { |entries: &mut Entries<K, V>, asked: HashedKeys<K>| look_up(entries, asked) };
         let gathered = &mut self.gathered[part];
         let (asked, places) = self.spare.pop().unwrap_or_default();
         let asked = std::mem::replace(&mut gathered.asked, asked);
@@ -142,8 +142,8 @@ impl<'a, K: Hash + Eq + NoRef, V: NoRef + Clone> Lookups<'a, K, V> {
 
 fn look_up<K: Hash + Eq, V: Clone>(
     entries: &mut Entries<K, V>,
-    (mut hashes, mut keys): Asked<K>,
-) -> Answer<K, V> {
+    (mut hashes, mut keys): HashedKeys<K>,
+) -> FoundValues<K, V> {
     let copy = |(at, key)| {
         fetch_ahead(entries, &hashes, at);
         entries.find(hashes[at], key).cloned()
