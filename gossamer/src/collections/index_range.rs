@@ -53,11 +53,9 @@ impl IndexRange {
         self
     }
 
-    /// Its numbers and its workers.
-    #[track_caller]
-    pub(super) fn into_parts(self) -> (Range<usize>, Vec<Trustee>) {
-        let Self { numbers, trustees } = self;
-        (numbers, trustees.unwrap_or_else(|| Trustee::all()))
+    /// Its numbers, and its workers if not all.
+    pub(super) fn into_parts(self) -> (Range<usize>, Option<Vec<Trustee>>) {
+        (self.numbers, self.trustees)
     }
 
     /// Like the function [`par_for_each`](crate::collections::par_for_each), on these workers.

@@ -5,7 +5,7 @@ use crate::collections::par_for_each::{ChunkLength, Remaining, on_workers, run_c
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trust};
+use crate::{NoRef, Trust, Trustee};
 use std::ops::Range;
 
 /// Folds each chunk of a range of numbers, on all workers of all nodes: the closure turns `initial` and the first
@@ -163,7 +163,7 @@ where
 }
 
 #[track_caller]
-pub(super) fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(
+pub(super) fn map_reduce_around<N: 'static, C: NoRef + Clone, U: NoRef, F, R>(
     range: IndexRange,
     map: F,
     arguments: C,
@@ -175,7 +175,8 @@ where
 {
     const { refuse_captures::<R>() };
     let (numbers, trustees) = range.into_parts();
-    require_constant::<R>(trustees.iter().copied(), "par_map_reduce");
+    let of_loop = trustees.clone().unwrap_or_else(|| Trustee::all());
+    require_constant::<R>(of_loop.into_iter(), "par_map_reduce");
     let body = move |remaining: &Trust<Remaining>, arguments: C| {
         let mut chunks: Vec<(usize, Option<U>)> = Vec::new();
         run_chunks(remaining, ChunkLength::Fixed, |number, is_first| {
@@ -192,7 +193,7 @@ where
 }
 
 #[track_caller]
-pub(super) fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F>(
+pub(super) fn fold_around<N: 'static, A: NoRef + Clone, C: NoRef + Clone, F>(
     range: IndexRange,
     initial: A,
     closure: F,

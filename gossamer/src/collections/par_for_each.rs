@@ -3,7 +3,7 @@
 use crate::collections::IndexRange;
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
-use crate::trust::{FibersOfCall, spawn_around};
+use crate::trust::{FibersOfCall, on_all_workers, spawn_around};
 use crate::wire::captured::Captured;
 use crate::worker::Cancelled;
 use crate::{NoRef, Trust, Trustee, entrust, yield_now};
@@ -50,9 +50,9 @@ const MOST_BETWEEN: usize = 1 << 16;
 /// ```
 ///
 /// # Cost
-/// A fiber on each worker, and a request of 16 bytes with an answer of 16 for each chunk: with `n` numbers and `w`
-/// workers there are about `4 w ln n` chunks, and up to `16 w (1 + ln t)` more if the loop takes `t` milliseconds. The
-/// captures of the closure are cloned for each number.
+/// A fiber on each worker, started by one message for each node, which has the captures of the closure; they are cloned
+/// for each worker and each number. A request of 16 bytes with an answer of 16 for each chunk: with `n` numbers and `w`
+/// workers there are about `4 w ln n` chunks, and up to `16 w (1 + ln t)` more if the loop takes `t` milliseconds.
 ///
 /// # Panics
 /// If the closure panics, with the number that it was called for: the chunks that have begun are finished, and no
@@ -128,7 +128,7 @@ pub(super) enum ChunkLength {
 }
 
 #[track_caller]
-pub(super) fn for_each_around<N, C: NoRef + Clone, F>(range: IndexRange, closure: F, arguments: C)
+pub(super) fn for_each_around<N: 'static, C: NoRef + Clone, F>(range: IndexRange, closure: F, arguments: C)
 where
     F: FnOnce(usize, C) + Send + Copy + 'static,
 {
@@ -138,20 +138,24 @@ where
     on_workers::<N, _, _, _>(range.into_parts(), body, arguments);
 }
 
-/// Runs a closure in a fiber on each of these workers, with the numbers that they share, and returns the results in
-/// their order. The closure captures the user's closure of type `N`, or one that was checked (`require_constant`), and
-/// nothing else.
+/// Runs a closure in a fiber on each of these workers (on all, if none are named), with the numbers that they share, and
+/// returns the results in their order. The closure captures the user's closure of type `N`, or one that was checked
+/// (`require_constant`), and nothing else.
 #[track_caller]
-pub(super) fn on_workers<N, C: NoRef + Clone, U: NoRef, F>(
-    (numbers, trustees): (Range<usize>, Vec<Trustee>),
+pub(super) fn on_workers<N: 'static, C: NoRef + Clone, U: NoRef, F>(
+    (numbers, trustees): (Range<usize>, Option<Vec<Trustee>>),
     body: F,
     arguments: C,
 ) -> Vec<U>
 where
     F: FnOnce(&Trust<Remaining>, C) -> U + Send + Copy + 'static,
 {
-    let remaining = Remaining { left: numbers, divisor: SHARE * trustees.len() };
-    let remaining = entrust(remaining);
+    let workers = trustees.as_ref().map_or_else(|| Trustee::all().len(), Vec::len);
+    let remaining = entrust(Remaining { left: numbers, divisor: SHARE * workers });
+    let Some(trustees) = trustees else {
+        let body = move |_, (remaining, arguments): (Trust<Remaining>, C)| body(&remaining, arguments);
+        return on_all_workers::<N, _, _, _>(body, (remaining, arguments));
+    };
     let body = move |(remaining, arguments): (Trust<Remaining>, C)| body(&remaining, arguments);
     let mut fibers = FibersOfCall::new();
     // Not `map`, whose closure would be named as the caller when a panic is reported.

@@ -1,8 +1,9 @@
-//! [`FibersOfCall`]: those that a call has started, and waits for.
+//! [`FibersOfCall`] and [`on_all_workers`]: fibers that a call has started, and waits for.
 
-use crate::DelegationError;
-use crate::trust::{Cancellers, JoinHandle, refuse_while_unwinding, rethrow};
+use crate::lane::operation::refuse_captures;
+use crate::trust::{Cancellers, JoinHandle, refuse_while_unwinding, rethrow, spawn_many};
 use crate::worker::require_fiber;
+use crate::{DelegationError, NoRef, Trustee};
 use std::panic::Location;
 
 /// The fibers that a call has started. If the call ends before they do, since its caller is cancelled or an argument
@@ -61,6 +62,32 @@ impl<U> FibersOfCall<U> {
             Some(error) => rethrow(error, Location::caller()),
         }
     }
+}
+
+/// A fiber on each worker of all nodes, which gets a clone of `arguments`: one message for each node. Waits for all, and
+/// returns their results in the order of the workers, as [`FibersOfCall::all_joined`] does.
+///
+/// For a closure of this crate that wraps one of the user's, of type `N`, which decides whether it travels.
+#[track_caller]
+pub(crate) fn on_all_workers<N: 'static, C: NoRef + Clone, U: NoRef, F>(f: F, arguments: C) -> Vec<U>
+where
+    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+{
+    const { refuse_captures::<N>() };
+    refuse_while_unwinding("waits for fibers", "do that before");
+    require_fiber("join");
+    let fibers = spawn_many::start::<N, _, _, _>("spawn", Trustee::all().len(), f, arguments);
+    let cancellers = fibers.cancellers();
+    let results = fibers.try_join();
+    cancellers.forget();
+    let mut all = Vec::new();
+    for result in results {
+        match result {
+            Ok(result) => all.push(result),
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
+    all
 }
 
 impl<U> Extend<JoinHandle<U>> for FibersOfCall<U> {

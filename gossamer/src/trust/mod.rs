@@ -24,6 +24,7 @@ mod make;
 #[cfg(feature = "may")]
 mod may;
 mod named;
+mod node_fibers;
 mod outside;
 mod pending;
 mod push;
@@ -51,7 +52,7 @@ pub(crate) use apply::rethrow;
 pub use archive::Archive;
 pub(crate) use cancel::Cancellers;
 pub use fiber_local::FiberLocal;
-pub(crate) use fibers_of_call::FibersOfCall;
+pub(crate) use fibers_of_call::{FibersOfCall, on_all_workers};
 pub use join::JoinHandle;
 pub(crate) use join::refuse_while_unwinding;
 pub use latch::Latch;

@@ -188,7 +188,7 @@ where
 }
 
 /// Starts `count` fibers, which share the span.
-pub(super) fn start_many<C: NoRef + Clone, U: NoRef, F>(
+pub(super) fn start_many<N: 'static, C: NoRef + Clone, U: NoRef, F>(
     here: &Worker,
     count: usize,
     f: F,
@@ -200,10 +200,10 @@ where
 {
     #[cfg(feature = "tracing")]
     if let Some(sender) = Sender::current() {
-        let f = move |number, (sender, arguments): (Sender, C)| sender.run::<F, _>(|| f(number, arguments));
-        return spawn_many::start_as_it_is::<F, _, _, _>(here, count, f, &(sender, arguments), spawned_at);
+        let f = move |number, (sender, arguments): (Sender, C)| sender.run::<N, _>(|| f(number, arguments));
+        return spawn_many::start_as_it_is::<N, _, _, _>(here, count, f, &(sender, arguments), spawned_at);
     }
-    spawn_many::start_as_it_is::<F, _, _, _>(here, count, f, &arguments, spawned_at)
+    spawn_many::start_as_it_is::<N, _, _, _>(here, count, f, &arguments, spawned_at)
 }
 
 impl<T: Send + 'static> Trust<Latch<T>> {

@@ -3,14 +3,13 @@
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::{ROOT, Root};
-use crate::structures::inline_closure::InlineClosure;
 use crate::structures::oneshot;
-use crate::sys::fibers::job::{Job, JobId};
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
-use crate::trust::cancel::Canceller;
-use crate::trust::job::{or_printed, run_job};
+use crate::trust::cancel::{Canceller, Cancellers};
+use crate::trust::job::or_printed;
 use crate::trust::join::refuse_while_unwinding;
+use crate::trust::node_fibers::{Results, share, shares_here, start_here};
 use crate::trust::remote::{self, Asked};
 use crate::trust::spanned;
 use crate::trust::spawn::refuses_fibers;
@@ -23,11 +22,7 @@ use std::mem;
 use std::ops::Range;
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-
-/// What each fiber of a range returned, or its error.
-type Results<U> = Vec<Result<U, DelegationError>>;
 
 /// Starts `count` fibers, spread over all workers of all nodes in ranges of neighbouring numbers, and returns at once. Each
 /// gets its number, from 0, and a clone of `arguments`.
@@ -47,19 +42,34 @@ where
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
+    start::<F, _, _, _>("spawn_many_with", count, f, arguments)
+}
+
+/// Like `spawn_many_with`, by the name of `call`. Reports name the type `N`: the user's closure, where `f` only wraps
+/// it.
+#[track_caller]
+pub(super) fn start<N: 'static, C: NoRef + Clone, U: NoRef, F>(
+    call: &str,
+    count: usize,
+    f: F,
+    arguments: C,
+) -> JoinMany<U>
+where
+    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+{
     let spawned_at = Location::caller();
     let parts = worker::with(|worker| match worker {
         // They are not started any more: joining them says that the runtime has ended.
         Some(_) if refuses_fibers() => {
             let (_closed, receiver) = oneshot::channel();
-            Some(vec![Part::new(count, Pending::new(receiver, Origin::of::<F>(0, spawned_at)), None)])
+            Some(vec![Part::new(count, Pending::new(receiver, Origin::of::<N>(0, spawned_at)), None)])
         }
-        Some(here) => Some(spanned::start_many::<C, U, F>(here, count, f, arguments, spawned_at)),
+        Some(here) => Some(spanned::start_many::<N, C, U, F>(here, count, f, arguments, spawned_at)),
         None => None,
     });
     match parts {
         Some(parts) => JoinMany { parts },
-        None => no_runtime("spawn_many_with", ""),
+        None => no_runtime(call, ""),
     }
 }
 
@@ -177,6 +187,13 @@ impl<U> JoinMany<U> {
         self.parts.into_iter().flat_map(Part::wait).collect()
     }
 
+    /// What cancels them when a call that waits for them ends before they do.
+    pub(super) fn cancellers(&self) -> Cancellers {
+        let mut cancellers = Cancellers::default();
+        self.parts.iter().for_each(|part| cancellers.push(part.canceller.clone()));
+        cancellers
+    }
+
     /// Cancels the fibers that have not ended, on whichever nodes they are, as
     /// [`JoinHandle::cancel`](crate::JoinHandle::cancel) does, without waiting. It costs a message for each worker.
     ///
@@ -216,12 +233,6 @@ impl<U> fmt::Debug for JoinMany<U> {
 
 fn all_or_printed<U>(results: Results<U>) -> Results<U> {
     results.into_iter().map(or_printed).collect()
-}
-
-/// The numbers of the fibers that some workers of `all` get.
-fn share(count: usize, workers: &Range<usize>, all: usize) -> Range<usize> {
-    let upto = |worker: usize| (count as u128 * worker as u128 / all as u128) as usize;
-    upto(workers.start)..upto(workers.end)
 }
 
 /// Reports name the type `N`, here and below: the user's closure, where `f` only wraps it.
@@ -278,111 +289,6 @@ where
         parts.push(Part::new(numbers.len(), pending, canceller));
     }
     parts
-}
-
-/// The fibers of one node, and their outcomes.
-struct Batch<U> {
-    first: usize,
-    state: Mutex<BatchState<U>>,
-}
-
-struct BatchState<U> {
-    results: Vec<Option<Result<U, DelegationError>>>,
-    missing: usize,
-    done: Option<Box<dyn FnOnce(Results<U>) + Send>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code of the program runs under the lock.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl<U> Batch<U> {
-    fn finish(&self, number: usize, outcome: Result<U, DelegationError>) {
-        let last = {
-            let mut state = lock(&self.state);
-            state.results[number - self.first] = Some(outcome);
-            state.missing -= 1;
-            if state.missing > 0 {
-                return;
-            }
-            (state.done.take(), std::mem::take(&mut state.results))
-        };
-        if let (Some(done), results) = last {
-            done(results.into_iter().flatten().collect());
-        }
-    }
-}
-
-/// The fibers of one worker: their numbers, and what each gets.
-type ShareOfWorker<C> = (Range<usize>, Vec<C>);
-
-/// What each worker of this node gets of `count` fibers.
-fn shares_here<C: Clone>(here: &Worker, count: usize, arguments: &C) -> Vec<ShareOfWorker<C>> {
-    let share = |worker| {
-        let numbers = share(count, &(worker..worker + 1), here.shared.workers());
-        // Here, where `clone`, which is the program's code, cannot wait.
-        let arguments = vec![arguments.clone(); numbers.len()];
-        (numbers, arguments)
-    };
-    (here.shared.first..here.shared.first + here.shared.mailboxes.len()).map(share).collect()
-}
-
-/// Starts this node's fibers on its workers.
-fn start_here<N: 'static, C: NoRef + Clone, U: NoRef, F>(
-    here: &Worker,
-    shares: Vec<ShareOfWorker<C>>,
-    f: F,
-    (spawned_at, id): (&'static Location<'static>, JobId),
-    done: impl FnOnce(Results<U>) + Send + 'static,
-) where
-    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
-{
-    let count = shares.iter().map(|(numbers, _)| numbers.len()).sum();
-    let state = BatchState {
-        results: (0..count).map(|_| None).collect(),
-        missing: count,
-        done: Some(Box::new(done)),
-    };
-    let first = shares.first().map_or(0, |(numbers, _)| numbers.start);
-    let batch = Arc::new(Batch { first, state: Mutex::new(state) });
-    for (worker, (numbers, arguments)) in (here.shared.first..).zip(shares) {
-        let share = Share { numbers, arguments, batch: Arc::clone(&batch), f, spawned_at, id };
-        if worker == here.index {
-            share.arrive::<N>(here);
-        } else {
-            let arrive = |_: &mut Root, share: Share<C, U, F>| with_worker(|here| share.arrive::<N>(here));
-            here.tell(worker, Delegated::of::<N, _>(arrive), share);
-            here.send_now(worker);
-        }
-    }
-}
-
-/// One worker's share of a node's fibers.
-struct Share<C, U, F> {
-    numbers: Range<usize>,
-    arguments: Vec<C>,
-    batch: Arc<Batch<U>>,
-    f: F,
-    spawned_at: &'static Location<'static>,
-    id: JobId,
-}
-
-impl<C: NoRef + Clone, U: NoRef, F> Share<C, U, F>
-where
-    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
-{
-    fn arrive<N>(self, here: &Worker) {
-        let Self { numbers, arguments, batch, f, spawned_at, id } = self;
-        let origin = Origin::of::<N>(here.index as u32, spawned_at);
-        for (number, arguments) in numbers.zip(arguments) {
-            let batch = Arc::clone(&batch);
-            let start = InlineClosure::new(move |start| {
-                run_job(move || f(number, arguments), start, origin, |outcome| batch.finish(number, outcome));
-            });
-            here.fibers.scheduler.submit(Job { start, spawned_at, id });
-        }
-    }
 }
 
 impl Asked {
