@@ -80,14 +80,10 @@ where
     let cancellers = fibers.cancellers();
     let results = fibers.try_join();
     cancellers.forget();
-    let mut all = Vec::new();
-    for result in results {
-        match result {
-            Ok(result) => all.push(result),
-            Err(error) => rethrow(error, Location::caller()),
-        }
+    match results.into_iter().collect() {
+        Ok(results) => results,
+        Err(error) => rethrow(error, Location::caller()),
     }
-    all
 }
 
 impl<U> Extend<JoinHandle<U>> for FibersOfCall<U> {
