@@ -10,7 +10,7 @@ use crate::exit::{Failure, UNREACHABLE};
 use crate::node::guardian::handle::Containment;
 use crate::node::resource_limits;
 use crate::rack::config::Rack;
-use crate::secure::gate::Gate;
+use crate::secure::gate::{self, Gate};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,8 +38,9 @@ pub async fn run(config: &Path, format: LogFormat, metrics: Option<SocketAddr>) 
     let terminate = signal(SignalKind::terminate()).map_err(cannot("no signals".into()))?;
     let interrupt = signal(SignalKind::interrupt()).map_err(cannot("no signals".into()))?;
     let address = daemon.rack.listen().to_owned();
-    let listener =
-        TcpListener::bind(&address).await.map_err(cannot(format!("cannot listen on {address}")))?;
+    let listener = TcpListener::bind(&address).await;
+    let listener = listener.and_then(|listener| gate::widen(&listener).map(|()| listener));
+    let listener = listener.map_err(cannot(format!("cannot listen on {address}")))?;
     if let Some(address) = metrics {
         metrics::serve(address, Arc::clone(&daemon.registry)).await?;
     }

@@ -7,6 +7,8 @@
 use crate::secure::noise::HANDSHAKE;
 use std::collections::VecDeque;
 use std::future::Future;
+use std::io;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::{AbortHandle, JoinSet, yield_now};
 
@@ -14,10 +16,21 @@ use tokio::task::{AbortHandle, JoinSet, yield_now};
 const MOST: usize = 64;
 /// How many first messages are remembered.
 const REMEMBERED: usize = 4096;
+/// Connections that the kernel keeps until they are accepted, if it allows as many.
+const BACKLOG: i32 = 4096;
 
 /// The connections that have proved nothing yet.
 #[derive(Debug, Default)]
 pub struct Gate(Mutex<Waiting>);
+
+/// Makes room in front of a gate: the libraries' listeners have 128 places or 1024, which strangers fill at once, and
+/// then the kernel drops the next peer.
+///
+/// # Errors
+/// If the socket does not listen.
+pub fn widen(listener: &impl AsFd) -> io::Result<()> {
+    Ok(rustix::net::listen(listener, BACKLOG)?)
+}
 
 /// Connections, oldest first.
 type Queue = VecDeque<(u64, AbortHandle)>;

@@ -16,6 +16,8 @@ use std::time::Instant;
 
 /// Connections that have said too little: beyond this number, the oldest is closed.
 const SILENT: usize = 256;
+/// Connections that the kernel keeps until they are accepted, if it allows as many.
+const BACKLOG: i32 = 4096;
 /// How long the kernel keeps silent connections, in seconds.
 const SILENCE: u32 = 5;
 /// Connections that one look accepts, and hears.
@@ -55,6 +57,8 @@ impl<L: Borrow<SocketListener>> Entrance<L> {
     pub(crate) fn new(listener: L) -> io::Result<Self> {
         listener.borrow().set_nonblocking()?;
         if matches!(listener.borrow(), SocketListener::Tcp(_)) {
+            // The standard library uses 128, which strangers fill at once. A second call changes it.
+            rustix::net::listen(listener.borrow(), BACKLOG)?;
             // Silent connections stay with the kernel. A listener that cannot do that hands them over.
             let _helps = set_defer_accept(listener.borrow(), SILENCE);
         }

@@ -6,7 +6,7 @@ use crate::files::protocol::message::Offer;
 use crate::rack::silence::within;
 use crate::secure::channel::{self, PEER_PATIENCE, Reader, Writer};
 use crate::secure::codec::decode;
-use crate::secure::gate::{Gate, Ticket};
+use crate::secure::gate::{self, Gate, Ticket};
 use crate::secure::key::Key;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
@@ -51,6 +51,7 @@ impl Listener {
             Failure::new(USAGE, format!("cannot listen at {address}: {error}{advice}"))
         };
         let listener = TcpListener::bind(address).map_err(wrong)?;
+        gate::widen(&listener).map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
         Ok(Self { listener, address })
     }

@@ -1,6 +1,6 @@
 //! What tests of `send` and `recv` share: a receiver that waits, files of every kind, and an oracle.
 
-use crate::common::{Finished, Started, gossamer, start};
+use crate::common::{Finished, Started, finish, gossamer, start};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -47,8 +47,10 @@ impl Waiting {
 
     /// Sends, and waits for both commands.
     pub fn transfer(self, files: &[&Path], options: &[&str]) -> (Finished, Finished) {
-        let sender = start(&mut self.sender(files, options));
-        (sender.finish(), self.started.finish())
+        let sender = finish(&mut self.sender(files, options));
+        // A receiver whose sender has failed may wait for another one: then this tells why.
+        eprintln!("the sender: {sender:?}");
+        (sender, self.started.finish())
     }
 }
 

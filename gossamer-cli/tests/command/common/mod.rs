@@ -63,7 +63,8 @@ impl Started {
         std::thread::spawn(move || tell.send(child.wait_with_output()));
         let Ok(output) = told.recv_timeout(WATCHDOG) else {
             signal(pid, "KILL");
-            panic!("`gossamer` did not end");
+            let said = told.recv_timeout(WATCHDOG).map(|output| Finished::from(output.unwrap()));
+            panic!("`gossamer` did not end: {said:?}");
         };
         Finished::from(output.unwrap())
     }

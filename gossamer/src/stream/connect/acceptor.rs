@@ -20,8 +20,6 @@ use std::time::Duration;
 
 /// Connections in their handshake, or waiting to be fetched, at once: beyond that the oldest is closed.
 const MOST: usize = 64;
-/// Connections that the kernel keeps until they are accepted, if it allows as many.
-const BACKLOG: i32 = 4096;
 
 /// A listening socket, and its connections.
 pub(crate) struct Acceptor {
@@ -104,8 +102,6 @@ impl Acceptor {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn new(listener: TcpListener, token: Token) -> io::Result<Self> {
-        // The standard library uses 128, which strangers fill at once. A second call changes it.
-        rustix::net::listen(&listener, BACKLOG)?;
         let newcomers = Newcomers { unproven: Unproven::new(MOST), queues: Mutex::default() };
         let entrance = Entrance::new(SocketListener::Tcp(listener))?;
         Ok(Self { entrance, token, newcomers: Arc::new(newcomers) })
