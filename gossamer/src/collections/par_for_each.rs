@@ -151,11 +151,11 @@ pub(super) fn on_workers<N: 'static, C: NoRef + Clone, U: NoRef, F>(
 where
     F: FnOnce(&Trust<Remaining>, C) -> U + Send + Copy + 'static,
 {
-    let on_some = trustees.is_some();
+    let on_all = trustees.is_none();
     let trustees = trustees.unwrap_or_else(|| Trustee::all());
     let remaining = entrust(Remaining { left: numbers, divisor: SHARE * trustees.len() });
     // Where there is only this node, its fiber here begins sooner by a message for each worker.
-    if !on_some && rack::nodes().len() > 1 {
+    if on_all && rack::nodes().len() > 1 {
         let body = move |_, (remaining, arguments): (Trust<Remaining>, C)| body(&remaining, arguments);
         return on_all_workers::<N, _, _, _>(body, (remaining, arguments));
     }
