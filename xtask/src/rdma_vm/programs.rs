@@ -49,6 +49,11 @@ impl Program {
                 cargo.args(["test", "--no-run", "--test", name]);
                 (package, name)
             }
+            // `cargo build` chooses other features for what it depends on, and would build all of it anew.
+            Self::Binary(package, name) if workspace => {
+                cargo.args(["test", "--no-run"]);
+                (package, name)
+            }
             Self::Binary(package, name) => {
                 cargo.args(["build", "--bin", name]);
                 (package, name)
