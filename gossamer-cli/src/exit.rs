@@ -12,7 +12,7 @@
 //! | 75 | a machine was lost, or a node gave up because its peer was lost and nobody knows why |
 //! | 124 | its time was up (`--timeout`) |
 //! | 126, 127 | the program is not executable, is not there |
-//! | 130, 143 | after Ctrl-C, after SIGTERM or `gossamer kill` |
+//! | 129, 130, 143 | after its terminal was closed, after Ctrl-C, after SIGTERM or `gossamer kill` |
 //! | 141 | the reader of standard output has closed it |
 //!
 //! | status | of `gossamer send` and `gossamer recv` |

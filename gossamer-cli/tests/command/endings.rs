@@ -124,6 +124,34 @@ fn nodes_that_end_when_interrupted_end_the_application() {
 }
 
 #[test]
+fn a_terminal_that_is_closed_ends_the_nodes_in_order() {
+    let scratch = Scratch::new("hangup");
+    let script = "trap 'echo bye >$SAID.$GOSSAMER_NODE; exit 0' HUP; echo $$; while :; do sleep 0.1; done";
+    let mut started = start(local(2, script).env("SAID", scratch.path("said")));
+    read_numbers(started.child(), 2);
+    started.signal("HUP");
+    started.finish().ended_with(129);
+    for node in 0..2 {
+        assert_eq!(std::fs::read_to_string(scratch.path(&format!("said.{node}"))).unwrap(), "bye\n");
+    }
+}
+
+#[test]
+fn a_launcher_that_was_told_to_outlive_its_terminal_does() {
+    let scratch = Scratch::new("nohup");
+    let wait = fifo(&scratch);
+    let script = "echo $$; read line <$WAIT";
+    let run = format!("trap '' HUP; exec {} run --local 1 -- sh -c '{script}'", env!("CARGO_BIN_EXE_gossamer"));
+    let mut command = std::process::Command::new("/bin/bash");
+    command.args(["-c", &run]).env("WAIT", &wait).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut started = start(&mut command);
+    read_numbers(started.child(), 1);
+    started.signal("HUP");
+    std::fs::write(&wait, "\n").unwrap();
+    started.finish().ended_with(0).was_quiet();
+}
+
+#[test]
 fn nodes_that_ignore_an_interrupt_are_killed_after_a_while() {
     let mut started = start(&mut local(2, "trap '' TERM; echo $$; while :; do sleep 0.1; done"));
     let nodes = read_numbers(started.child(), 2);
