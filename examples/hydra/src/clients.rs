@@ -208,6 +208,12 @@ impl Clients {
             .map_or_else(Vec::new, |mailbox| mailbox.names(topic).iter().cloned().collect())
     }
 
+    /// To how many channels and patterns a client has subscribed.
+    pub fn subscription_counts(&mut self, client: u64) -> [usize; 2] {
+        let mailbox = self.mailboxes.get(&client);
+        mailbox.map_or([0; 2], |mailbox| [mailbox.channels.len(), mailbox.patterns.len()])
+    }
+
     /// Takes the messages that have come for a client.
     pub fn take_messages(&mut self, client: u64) -> Vec<u8> {
         self.mailboxes.get_mut(&client).map_or_else(Vec::new, |mailbox| std::mem::take(&mut mailbox.messages))

@@ -1,7 +1,7 @@
 //! What each command does.
 
 mod bits;
-mod catalog;
+pub mod catalog;
 mod client;
 mod configuration;
 mod copies;

@@ -17,6 +17,12 @@ pub struct Queue {
     is_broken: bool,
 }
 
+impl Queue {
+    pub fn length(&self) -> usize {
+        self.commands.len()
+    }
+}
+
 /// A key that is watched.
 pub struct Watched {
     pub database: u16,

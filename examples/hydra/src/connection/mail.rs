@@ -36,10 +36,9 @@ impl Connection {
 
     /// Notes how many subscriptions this client has now.
     pub fn set_subscriptions(&mut self, count: usize) {
-        if (count > 0) != self.mail.is_subscribed() {
-            self.registered.set_subscribed(count > 0);
-        }
         self.mail.subscriptions = count;
+        let counts = self.clients_here(|clients, client| clients.subscription_counts(client));
+        self.registered.set_subscriptions(counts);
     }
 
     /// From now on, what wakes this client's fiber.

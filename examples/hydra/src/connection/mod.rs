@@ -1,5 +1,6 @@
 //! One client: reads its requests, has them done, writes the replies.
 
+mod activity;
 mod asking;
 mod guard;
 pub mod hold;
@@ -127,6 +128,7 @@ impl Connection {
 
     /// Does all commands that have come. Returns whether more was read while one of them waited.
     fn serve_input(&mut self) -> io::Result<bool> {
+        self.registered.activity.is_heard();
         let (input, mut parser) = (self.input.take(), std::mem::take(&mut self.parser));
         let (mut at, mut commands) = (0, 0);
         while !self.is_ending {
@@ -161,6 +163,7 @@ impl Connection {
                 }
             }
         }
+        self.registered.activity.set_queued(self.queue.as_ref().map(Queue::length));
         self.clients_here(|clients, _| clients.count(ClientCounts { commands, ..ClientCounts::default() }));
         self.parser = parser;
         let has_more = self.input.length() > 0;
@@ -178,6 +181,10 @@ impl Connection {
         let Some(command) = command else {
             return self.refuse_unknown(arguments);
         };
+        self.registered.activity.has_sent(command);
+        if command.has(CONTAINER) {
+            self.registered.set_container(subcommands::full_name(command, arguments));
+        }
         if !command.accepts(arguments.len()) {
             transactions::refuse_arity(self, command.name);
         } else if command.has(CONTAINER)

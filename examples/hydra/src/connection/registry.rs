@@ -1,14 +1,17 @@
 //! The clients of this process: how many there are, and what is known of each.
 
+use crate::commands::table::CONTAINER;
+use crate::connection::activity::Activity;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static BLOCKED: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicU64 = AtomicU64::new(1);
-/// What CLIENT LIST shows. It is locked when clients come, go, or change their names: never during an ordinary request.
+/// What CLIENT LIST shows. It is locked when clients come, go, change their names or what they have subscribed to, and by
+/// commands with subcommands: never during an ordinary request.
 static CLIENTS: Mutex<BTreeMap<u64, Client>> = Mutex::new(BTreeMap::new());
 
 struct Client {
@@ -21,12 +24,17 @@ struct Client {
     since: Instant,
     database: u16,
     is_resp3: bool,
-    is_subscribed: bool,
+    /// To how many channels and patterns it has subscribed.
+    subscriptions: [usize; 2],
+    /// The last command that has subcommands, with its subcommand.
+    container: String,
+    activity: Arc<Activity>,
 }
 
 /// A client that counts, until this is dropped.
 pub struct Registered {
     pub id: u64,
+    pub activity: Arc<Activity>,
 }
 
 /// How many there are.
@@ -40,18 +48,11 @@ pub fn blocked() -> usize {
 }
 
 /// A client that waits for a key, until this is dropped.
-pub struct Blocked(());
-
-impl Blocked {
-    pub fn new() -> Self {
-        // Relaxed: as `COUNT`.
-        BLOCKED.fetch_add(1, Ordering::Relaxed);
-        Self(())
-    }
-}
+pub struct Blocked(Arc<Activity>);
 
 impl Drop for Blocked {
     fn drop(&mut self) {
+        self.0.set_blocked(false);
         BLOCKED.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -118,16 +119,38 @@ pub fn list(ids: Option<&[i64]>, kind: Option<Kind>) -> String {
 
 impl Client {
     fn kind(&self) -> Kind {
-        if self.is_subscribed { Kind::Subscriber } else { Kind::Normal }
+        if self.subscriptions == [0; 2] { Kind::Normal } else { Kind::Subscriber }
     }
 
     fn line(&self, id: u64) -> String {
-        let Self { peer, local, name, since, database, is_resp3, is_subscribed, .. } = self;
-        let (age, resp) = (since.elapsed().as_secs(), if *is_resp3 { 3 } else { 2 });
-        let flags = if *is_subscribed { "P" } else { "N" };
+        let Self { peer, local, name, database, subscriptions: [channels, patterns], .. } = self;
+        let (age, idle) = (self.since.elapsed().as_secs(), self.activity.idle());
+        let (flags, multi, command) = (self.flags(), self.activity.queued(), self.command());
+        let resp = if self.is_resp3 { 3 } else { 2 };
         format!(
-            "id={id} addr={peer} laddr={local} name={name} age={age} flags={flags} db={database} user=default resp={resp}\n"
+            "id={id} addr={peer} laddr={local} name={name} age={age} idle={idle} flags={flags} db={database} \
+             sub={channels} psub={patterns} multi={multi} cmd={command} user=default resp={resp}\n"
         )
+    }
+
+    /// As redis has them.
+    fn flags(&self) -> String {
+        let flags = [
+            (self.kind() == Kind::Subscriber, 'P'),
+            (self.activity.queued() >= 0, 'x'),
+            (self.activity.is_blocked(), 'b'),
+        ];
+        let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect();
+        if flags.is_empty() { "N".to_owned() } else { flags }
+    }
+
+    /// The last command; as redis, with its subcommand.
+    fn command(&self) -> &str {
+        match self.activity.command() {
+            None => "NULL",
+            Some(command) if command.has(CONTAINER) => &self.container,
+            Some(command) => command.name,
+        }
     }
 }
 
@@ -140,10 +163,29 @@ impl Registered {
         is_counted.ok()?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, since) = (String::new(), Instant::now());
-        let (database, is_resp3, is_subscribed) = (0, false, false);
-        let client = Client { peer, local, worker, name, since, database, is_resp3, is_subscribed };
+        let activity = Arc::new(Activity::new());
+        let client = Client {
+            peer,
+            local,
+            worker,
+            name,
+            since,
+            database: 0,
+            is_resp3: false,
+            subscriptions: [0; 2],
+            container: String::new(),
+            activity: Arc::clone(&activity),
+        };
         with(|clients| clients.insert(id, client));
-        Some(Self { id })
+        Some(Self { id, activity })
+    }
+
+    /// It waits for a key from now on.
+    pub fn blocked(&self) -> Blocked {
+        // Relaxed: as `COUNT`.
+        BLOCKED.fetch_add(1, Ordering::Relaxed);
+        self.activity.set_blocked(true);
+        Blocked(Arc::clone(&self.activity))
     }
 
     fn change(&self, change: impl FnOnce(&mut Client)) {
@@ -162,8 +204,13 @@ impl Registered {
         self.change(|client| client.is_resp3 = is_resp3);
     }
 
-    pub fn set_subscribed(&self, is_subscribed: bool) {
-        self.change(|client| client.is_subscribed = is_subscribed);
+    pub fn set_subscriptions(&self, subscriptions: [usize; 2]) {
+        self.change(|client| client.subscriptions = subscriptions);
+    }
+
+    /// It has had a command done that has subcommands; the name is that of both.
+    pub fn set_container(&self, name: String) {
+        self.change(|client| client.container = name);
     }
 
     pub fn set_database(&self, database: u16) {

@@ -2,7 +2,6 @@
 
 use crate::clients::{Clients, Unblocked};
 use crate::connection::Connection;
-use crate::connection::registry::Blocked;
 use crate::protocol::reply::Replies;
 use crate::store::Shard;
 use crate::store::waiting::Waiter;
@@ -69,7 +68,7 @@ impl Connection {
         }
         let rows = self.stand_in_line(wait, number);
         self.clients_here(|clients, client| clients.set_waits(client, true));
-        let blocked = Blocked::new();
+        let blocked = self.registered.blocked();
         match self.wait_for_turn(wait, number, attempt) {
             Ok(Some(reply)) => self.plan.reply().raw(&reply),
             Ok(None) if wait.keys.is_empty() => (wait.nothing)(&mut self.plan.reply()),

@@ -1,8 +1,9 @@
 //! INFO and CLIENT LIST: what programs that watch a server read there.
 
-use crate::client::Client;
+use crate::client::{Client, request};
 use crate::servers::{Directory, Server};
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 fn info(client: &mut Client, sections: &str) -> BTreeMap<String, String> {
     let text = client.say(&format!("INFO {sections}"));
@@ -119,4 +120,58 @@ fn a_client_is_listed_with_both_addresses_and_its_kind() {
     assert!(lines.iter().all(|line| line.contains(" user=default ")), "{list}");
     assert_eq!(lines.iter().filter(|line| line.contains(" flags=P ")).count(), 1, "{list}");
     assert_eq!(lines.iter().filter(|line| line.contains(" flags=N ")).count(), 1, "{list}");
+}
+
+#[test]
+fn a_client_is_listed_with_what_it_does() {
+    let server = Server::start(&[]);
+    let (mut watcher, mut client, mut waiter) = (server.client(), server.client(), server.client());
+    let number = client.say("CLIENT ID");
+    let number = number.trim_start_matches(':').trim_end().to_owned();
+    let mut line = || watcher.say(&format!("CLIENT LIST ID {number}"));
+    assert!(line().contains(" flags=N db=0 sub=0 psub=0 multi=-1 cmd=client|id "));
+    client.say("SET a 1");
+    assert!(line().contains(" multi=-1 cmd=set "));
+    client.say("MULTI");
+    client.say("GET a");
+    client.say("GET a");
+    assert!(line().contains(" flags=x db=0 sub=0 psub=0 multi=2 cmd=get "));
+    client.say("EXEC");
+    assert!(line().contains(" flags=N db=0 sub=0 psub=0 multi=-1 cmd=exec "));
+    client.say("nosuch");
+    assert!(line().contains(" cmd=exec "));
+    client.say("SUBSCRIBE a");
+    client.say("PSUBSCRIBE b*");
+    assert!(line().contains(" flags=P db=0 sub=1 psub=1 multi=-1 cmd=psubscribe "));
+    client.say("UNSUBSCRIBE a");
+    assert!(line().contains(" flags=P db=0 sub=0 psub=1 "));
+    waiter.send(&request(&[b"BLPOP", b"nothing", b"0"]));
+    // However long that takes: it is tried for as long as a client waits for a reply.
+    let is_blocked = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        let list = watcher.say("CLIENT LIST");
+        list.lines().any(|line| line.contains(" flags=b ") && line.contains(" cmd=blpop "))
+    });
+    assert!(is_blocked);
+}
+
+#[test]
+fn a_client_is_idle_since_something_came_of_it() {
+    let server = Server::start(&[]);
+    let (mut watcher, mut client) = (server.client(), server.client());
+    client.say("PING");
+    let mut seconds = || {
+        let list = watcher.say("CLIENT LIST");
+        let line = list.lines().find(|line| line.contains(" cmd=ping ")).unwrap();
+        ["age", "idle"].map(|name| {
+            let field = line.split(' ').find_map(|field| field.strip_prefix(&format!("{name}=")));
+            field.unwrap().parse::<u64>().unwrap()
+        })
+    };
+    std::thread::sleep(Duration::from_millis(1100));
+    let [_, idle] = seconds();
+    assert!(idle >= 1, "{idle}");
+    client.say("PING");
+    let [age, idle] = seconds();
+    assert!(idle < age, "{idle} of {age}");
 }
