@@ -141,7 +141,8 @@ fn a_launcher_that_was_told_to_outlive_its_terminal_does() {
     let scratch = Scratch::new("nohup");
     let wait = fifo(&scratch);
     let script = "echo $$; read line <$WAIT";
-    let run = format!("trap '' HUP; exec {} run --local 1 -- sh -c '{script}'", env!("CARGO_BIN_EXE_gossamer"));
+    let run =
+        format!("trap '' HUP; exec {} run --local 1 -- sh -c '{script}'", env!("CARGO_BIN_EXE_gossamer"));
     let mut command = std::process::Command::new("/bin/bash");
     command.args(["-c", &run]).env("WAIT", &wait).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut started = start(&mut command);

@@ -141,9 +141,11 @@ impl Running {
         if status.code() == Some(124) {
             return Failure::timeout(format!("{name}: ended after {seconds} s"));
         }
-        // After the message of a panic there is a hint.
+        // After the error of a compiler there is what follows from it, and after the message of a panic a hint.
+        let is_error = |line: &&str| line.contains("error: ");
         let is_news = |line: &&str| line.contains(char::is_alphabetic) && !line.starts_with("note:");
-        let said = errors.lines().rev().find(is_news).unwrap_or("it said nothing");
+        let said = errors.lines().find(is_error).or_else(|| errors.lines().rev().find(is_news));
+        let said = said.unwrap_or("it said nothing");
         Failure::new(format!("{name}: {status}: {said}"))
     }
 
@@ -214,6 +216,9 @@ mod tests {
         assert_eq!(printed.unwrap(), "7\n");
         let failure = shell("echo lost >&2; exit 3", 60).output(&interruption).unwrap_err();
         assert!(failure.to_string().ends_with("lost"), "{failure}");
+        let compiler = "echo 'a.c:1: fatal error: no a.h'; echo 'compilation terminated.'";
+        let failure = shell(&format!("({compiler}) >&2; exit 1"), 60).output(&interruption).unwrap_err();
+        assert!(failure.to_string().ends_with("a.c:1: fatal error: no a.h"), "{failure}");
         assert!(Program::new("no-such-program", 60).output(&interruption).is_err());
     }
 
