@@ -1,6 +1,6 @@
 //! A launch up to the start of its nodes: a place in the registry, ports, the program, the addresses of all nodes.
 
-use crate::daemon::exchange::{next, send};
+use crate::daemon::exchange::{next_of_preparation, send};
 use crate::daemon::metrics;
 use crate::daemon::registry::Registration;
 use crate::daemon::state::Daemon;
@@ -8,7 +8,6 @@ use crate::node::invocation::{Invocation, NodeSpec};
 use crate::program::cache::CachedProgram;
 use crate::program::upload::Upload;
 use crate::rack::protocol::{Launch, Reply, Request};
-use crate::rack::silence::Silence;
 use crate::secure::channel::{Reader, Writer};
 use std::ffi::OsString;
 use std::io;
@@ -100,7 +99,7 @@ async fn store(daemon: &Daemon, reader: &mut Reader, launch: &Launch) -> io::Res
     let (cache, hash, length) = (Arc::clone(&daemon.cache), launch.hash, launch.length);
     let mut upload = blocking(move || Upload::begin(&cache, hash, length)).await?;
     while !upload.is_whole() {
-        match next(reader, &mut Silence::begin()).await? {
+        match next_of_preparation(reader).await? {
             // A busy disk must not keep other launches waiting.
             Request::Binary(bytes) => {
                 upload = blocking(move || upload.write(&bytes).map(|()| upload)).await?
@@ -120,7 +119,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send
 /// Waits until all machines are ready: the addresses of all nodes.
 async fn addresses(reader: &mut Reader) -> Result<String, String> {
     loop {
-        match next(reader, &mut Silence::begin()).await.map_err(text("the launcher is gone"))? {
+        match next_of_preparation(reader).await.map_err(text("the launcher is gone"))? {
             Request::Start { addresses } => return Ok(addresses),
             Request::Heartbeat => {}
             _ => return Err("the launcher does not keep to the protocol".into()),

@@ -4,7 +4,7 @@ use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::launcher::addresses::NodeAddresses;
 use crate::rack::config::{Machine, Rack};
 use crate::rack::connect::Connection;
-use crate::rack::protocol::{HEARTBEAT, Launch, Reply, Request};
+use crate::rack::protocol::{HEARTBEAT, Launch, PREPARATION, Reply, Request};
 use crate::secure::channel::Writer;
 use crate::secure::codec::{decode, encode};
 use crate::secure::key::Key;
@@ -12,13 +12,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How long a daemon may take to look for a program, or to store it.
-const PREPARATION: Duration = Duration::from_secs(60);
 /// The bytes of the program in one message.
 const PIECE: usize = 256 * 1024;
 

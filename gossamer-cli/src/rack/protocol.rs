@@ -10,7 +10,8 @@
 //! | `Start`, when all machines are ready | |
 //! | `Command`, `Beat` | `Event`, `Beat` |
 //!
-//! The connection is the launch: when it ends, or one side says nothing for [`SILENCE`], the nodes are killed.
+//! The connection is the launch: when it ends, or one side says nothing for [`SILENCE`], the nodes are killed. Before
+//! `Start`, either side may be silent for [`PREPARATION`].
 //!
 //! A check of RDMA goes on, too: each [`RdmaStep`] of the client is answered by one [`RdmaReply`], `Answer` when the client has
 //! measured. Both sides know by their reports which pairs of ports there are.
@@ -35,6 +36,9 @@ pub const PROTOCOL: u16 = 5;
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 /// After this much silence the other side is lost.
 pub const SILENCE: Duration = Duration::from_secs(10);
+/// How long either side may take to look for a program, to read it or to store it: a disk that others keep busy stops
+/// who waits for it, for tens of seconds.
+pub const PREPARATION: Duration = Duration::from_secs(60);
 
 /// The longest time for which nodes are looked at.
 pub const LONGEST_LOOK: Duration = Duration::from_secs(60);

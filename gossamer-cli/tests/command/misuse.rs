@@ -5,13 +5,14 @@ use crate::common::{WATCHDOG, finish};
 use gossamer_cli::node::allowance::Allowance;
 use gossamer_cli::node::message::{Command, Event};
 use gossamer_cli::node::resource_limits::ResourceLimits;
-use gossamer_cli::rack::protocol::{Hello, Launch, PROTOCOL, Reply, Request};
+use gossamer_cli::rack::protocol::{Hello, Launch, PROTOCOL, Reply, Request, SILENCE};
 use gossamer_cli::secure::channel::{self, Reader, Writer};
 use gossamer_cli::secure::codec::{decode, encode};
 use gossamer_cli::secure::key::Key;
 use std::future::Future;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
 /// Runs a test on one thread, under the watchdog.
@@ -153,6 +154,30 @@ fn an_upload_that_is_cut_off_leaves_nothing() {
         drop(client);
         crate::common::eventually("the upload is removed", || files() == 0);
         rack.daemons[0].says("not started: the program cannot be stored");
+    });
+}
+
+#[test]
+fn a_launcher_that_waits_for_its_disk_before_its_nodes_run_is_waited_for() {
+    run(async {
+        let rack = Rack::new("disk", 1);
+        let mut client = Client::greeted(&rack).await;
+        let pause = || tokio::time::sleep(SILENCE + Duration::from_secs(1));
+        client.say(&Request::Launch(Box::new(launch(SCRIPT)))).await;
+        pause().await;
+        client.say(&Request::Binary(SCRIPT.to_vec())).await;
+        pause().await;
+        client.say(&Request::Start { addresses: "unix:a".into() }).await;
+        loop {
+            match decode(&client.0.receive().await.unwrap().unwrap()).unwrap() {
+                Reply::Event(Event::Ended { end, .. }) => {
+                    assert_eq!(end.how, gossamer_cli::node::ending::How::Exited(0));
+                    return;
+                }
+                Reply::Refused(why) => panic!("{why}"),
+                _ => {}
+            }
+        }
     });
 }
 
