@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tokio::sync::mpsc::{Receiver, channel};
-use tokio::task::spawn_blocking;
+use tokio::task::{spawn_blocking, yield_now};
 use tokio::time::timeout;
 
 /// The bytes of the program in one message.
@@ -156,6 +156,8 @@ async fn send_pieces(writer: &mut Writer, mut pieces: Receiver<io::Result<Vec<u8
             Err(_) => Request::Heartbeat,
         };
         writer.send(&encode(&request)?).await?;
+        // A socket with room for it would take all of the program at once, while other machines wait.
+        yield_now().await;
     }
 }
 
@@ -208,6 +210,23 @@ mod tests {
             }
         }
         assert!(heartbeats > 0);
+    }
+
+    #[tokio::test]
+    async fn other_machines_have_a_turn_after_each_piece() {
+        const PIECES: usize = 40;
+        let (mut reader, mut writer) = connected().await;
+        let drain = tokio::spawn(async move { while let Ok(Some(_)) = reader.receive().await {} });
+        let turns = tokio::spawn(async {
+            for _ in 0..PIECES {
+                yield_now().await;
+            }
+        });
+        let length = (PIECES * PIECE) as u64;
+        assert_eq!(send_pieces(&mut writer, pieces_of(std::io::repeat(7), length)).await.unwrap(), length);
+        assert!(turns.is_finished());
+        drop(writer);
+        drain.await.unwrap();
     }
 
     #[tokio::test]

@@ -21,7 +21,7 @@ pub enum Command {
     /// Send a signal to every node.
     Signal(u8),
     /// Bytes for the standard input of node 0.
-    Input(Vec<u8>),
+    Input(#[serde(with = "serde_bytes")] Vec<u8>),
     /// The end of the standard input of node 0.
     InputEnd,
     /// Output of this cost was printed; as much may be sent again.
@@ -54,6 +54,7 @@ pub enum Event {
         /// Which output.
         stream: Stream,
         /// Its bytes.
+        #[serde(with = "serde_bytes")]
         bytes: Vec<u8>,
     },
     /// Input of this cost was taken; as much may be sent again.

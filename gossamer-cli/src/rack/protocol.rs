@@ -121,7 +121,7 @@ pub enum Request {
     /// Start these nodes.
     Launch(Box<Launch>),
     /// A piece of the program.
-    Binary(Vec<u8>),
+    Binary(#[serde(with = "serde_bytes")] Vec<u8>),
     /// All machines are ready: the addresses of all nodes, as they see them.
     Start {
         /// The value of `GOSSAMER_NODES`.

@@ -18,10 +18,7 @@ fn fibers_of_all_nodes_are_shown_together_and_those_that_wait_for_each_other_are
         let said = programs.until_it_says(&texts);
         assert_eq!(said.matches("holds a latch").count(), 2, "{said}");
         assert!(said.contains("crosswise.rs:"), "{said}");
-        // Root sees the programs of others, too, which may have another version.
-        let processes: Vec<String> = programs.processes().iter().map(u32::to_string).collect();
-        let asked: Vec<&str> = ["--json"].into_iter().chain(processes.iter().map(String::as_str)).collect();
-        let json = programs.ask("stacks", &asked);
+        let json = programs.stacks(&["--json"]);
         let json: serde_json::Value = serde_json::from_str(&json.ended_with(0).out).unwrap();
         assert_eq!(json[0]["deadlocks"][0]["fibers"].as_array().unwrap().len(), 4, "{json}");
     }
@@ -55,7 +52,7 @@ fn backtraces_are_shown_below_the_fibers_that_wait() {
     let programs = Programs::new("backtraces");
     let Some(_running) = programs.run("2", "shm", "sleep") else { return };
     programs.until_it_says(&["node 0 of 2, ", "node 1 of 2, ", "in `sleep`"]);
-    let said = programs.ask("stacks", &["--backtraces"]).ended_with(0).out.clone();
+    let said = programs.stacks(&["--backtraces"]).ended_with(0).out.clone();
     let (_, below) = said.split_once("in `sleep`").unwrap();
     let shows = |what| below.lines().any(|line| line.starts_with("    ") && line.contains(what));
     assert!(shows("rack_program::main"), "{said}");

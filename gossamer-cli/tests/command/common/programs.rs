@@ -39,15 +39,20 @@ impl Programs {
         finish(gossamer(&[&[command], arguments].concat()).env("XDG_RUNTIME_DIR", &self.0))
     }
 
-    /// What `gossamer stacks` says about these programs, once it says all of this: root sees programs of other tests,
-    /// too.
+    /// What `gossamer stacks` says about these programs. Root sees programs of others, too, which may be ending, or have
+    /// another version.
+    pub fn stacks(&self, options: &[&str]) -> Finished {
+        let processes: Vec<String> = self.processes().iter().map(u32::to_string).collect();
+        let processes = processes.iter().map(String::as_str);
+        self.ask("stacks", &options.iter().copied().chain(processes).collect::<Vec<_>>())
+    }
+
+    /// What `gossamer stacks` says about these programs, once it says all of this.
     #[track_caller]
     pub fn until_it_says(&self, texts: &[&str]) -> String {
         let begin = Instant::now();
         loop {
-            let processes: Vec<String> = self.processes().iter().map(u32::to_string).collect();
-            let processes: Vec<&str> = processes.iter().map(String::as_str).collect();
-            let said = if processes.is_empty() { String::new() } else { self.ask("stacks", &processes).out };
+            let said = if self.processes().is_empty() { String::new() } else { self.stacks(&[]).out };
             if texts.iter().all(|text| said.contains(text)) {
                 return said;
             }
