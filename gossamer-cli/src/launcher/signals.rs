@@ -24,7 +24,7 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: if is_ignored(hangup)? { None } else { Some(signal(hangup)?) },
+            hangup: if is_ignored(hangup) { None } else { Some(signal(hangup)?) },
         })
     }
 
@@ -45,10 +45,10 @@ impl Signals {
     }
 }
 
-/// Whether this process ignores a signal.
-fn is_ignored(kind: SignalKind) -> io::Result<bool> {
-    let status = fs::read_to_string("/proc/self/status")?;
+/// Whether this process ignores a signal. Where that cannot be read, it is taken as any other.
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    Ok(ignored >> (kind.as_raw_value() - 1) & 1 == 1)
+    ignored >> (kind.as_raw_value() - 1) & 1 == 1
 }
