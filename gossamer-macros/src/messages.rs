@@ -32,6 +32,9 @@ catalogue! {
     ASSIGNMENT_LOST in "assignment_in_borrowing_closure":
         "this delegated closure runs on a copy of `{name}`: what it assigns would be lost",
         help "return the value from the closure and assign it here, or make the closure `move` if only the copy is meant to change";
+    ASSIGNMENT_IN_LOOP in "capture_changed_by_a_loop":
+        "all calls of this loop's closure share `{name}`, so none can change it",
+        help "combine the results of the calls with `par_fold` or `par_map_reduce`, or change what a `Trust`, a `DistCounter` or the like refers to";
     CAPTURE_OF_SELF in "capture_of_self":
         "a delegated closure cannot capture `self`",
         help "bind what the closure needs to a local variable first, for example `let name = self.name.clone();`";

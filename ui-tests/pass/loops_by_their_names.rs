@@ -8,7 +8,7 @@ fn main() {
     let (sum, by) = (gossamer::entrust(0), 3);
     let total = sum.clone();
     par_for_each(0..10, |number| total.apply(|sum| *sum += number * by));
-    let less = |_, (sum, by): (gossamer::Trust<usize>, usize)| sum.apply(|sum| *sum -= by);
+    let less = |_, (sum, by): &(gossamer::Trust<usize>, usize)| sum.apply_with(|sum, by| *sum -= by, *by);
     par_for_each_with(0..10, less, (sum.clone(), by));
     assert_eq!(sum.apply(|sum| *sum), 45 * 3 - 30);
     assert_eq!(par_fold(0..10, 0, |sum, number| sum + number * by).into_iter().sum::<usize>(), 135);

@@ -117,6 +117,9 @@ const LOOP_METHODS: [(&str, Arguments); 28] = [
     ("mark_where_with", Arguments::Explicit),
 ];
 
+/// What else calls its closure for many elements.
+const REPEATING: [&str; 6] = ["from_fn", "mark_where", "merges", "retain", "updates", "updates_marking"];
+
 /// Those of the type `DistVec`.
 const DIST_VEC_FUNCTIONS: [(&str, Arguments); 2] =
     [("from_fn", Arguments::Captures("from_fn_with")), ("from_fn_with", Arguments::Explicit)];
@@ -165,9 +168,18 @@ pub(crate) struct Delegation {
     pub(crate) arguments: Arguments,
     /// How the function is written.
     pub(crate) callee: Callee,
+    /// How many parameters the closure has.
+    parameters: usize,
 }
 
 impl Delegation {
+    /// Whether its closure is called for each of many elements, with the same captures.
+    pub(crate) fn repeats(&self) -> bool {
+        let name = self.call.strip_suffix("_with").unwrap_or(self.call);
+        // That of a frontier's `apply` has at least three parameters, all others of this name have two at most.
+        name.starts_with("par_") || REPEATING.contains(&name) || name == "apply" && self.parameters > 2
+    }
+
     /// The delegation that a method call makes, if it makes one.
     pub(crate) fn of_method(call: &ExprMethodCall, scopes: &Scopes) -> Option<Self> {
         let name = call.method.to_string();
@@ -202,8 +214,9 @@ impl Delegation {
     ) -> Option<Self> {
         let closure = position(call, arguments, given.len())?;
         let argument = given.nth(closure)?;
-        let delegates = is_closure(argument) || stored_in(argument, scopes).is_some();
-        delegates.then_some(Self { call, closure, arguments, callee })
+        let delegates = closure_of(argument).is_some() || stored_in(argument, scopes).is_some();
+        let parameters = closure_of(argument).map_or(0, |closure| closure.inputs.len());
+        delegates.then_some(Self { call, closure, arguments, callee, parameters })
     }
 }
 
@@ -267,12 +280,12 @@ fn find(table: &[(&'static str, Arguments)], name: &str) -> Option<(&'static str
     table.iter().find(|(delegating, _)| *delegating == name).copied()
 }
 
-fn is_closure(expr: &Expr) -> bool {
+fn closure_of(expr: &Expr) -> Option<&ExprClosure> {
     match expr {
-        Expr::Closure(_) => true,
-        Expr::Paren(inner) => is_closure(&inner.expr),
-        Expr::Group(inner) => is_closure(&inner.expr),
-        _ => false,
+        Expr::Closure(closure) => Some(closure),
+        Expr::Paren(inner) => closure_of(&inner.expr),
+        Expr::Group(inner) => closure_of(&inner.expr),
+        _ => None,
     }
 }
 

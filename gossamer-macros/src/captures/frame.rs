@@ -22,6 +22,8 @@ pub(crate) struct Capture {
     pub(crate) bound_at: Span,
     /// Whether the closure may change its copy.
     pub(crate) mutable: bool,
+    /// Whether it is known that the closure assigns to what it does not own.
+    assigned: bool,
     /// Whether the closure is known to use it.
     pub(crate) seen: Seen,
 }
@@ -47,6 +49,8 @@ pub(crate) struct Frame {
     pub(crate) depth: usize,
     /// Whether it is a `move` closure.
     pub(crate) moves: bool,
+    /// Whether it is called for each of many elements.
+    pub(crate) repeats: bool,
     /// Whether it uses the receiver of the enclosing method, so that it cannot be rewritten.
     pub(crate) uses_receiver: bool,
     /// Its captures, in the order of their first use.
@@ -55,8 +59,8 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// A closure that is about to be walked, with `depth` scopes open around it.
-    pub(crate) fn new(depth: usize, moves: bool) -> Self {
-        Self { depth, moves, uses_receiver: false, captures: Vec::new() }
+    pub(crate) fn new(depth: usize, moves: bool, repeats: bool) -> Self {
+        Self { depth, moves, repeats, uses_receiver: false, captures: Vec::new() }
     }
 
     /// Notes a use, at `span`, of a local that was bound outside.
@@ -68,7 +72,8 @@ impl Frame {
                 let mut ident = binding.ident.clone();
                 ident.set_span(span);
                 let bound_at = binding.ident.span();
-                self.captures.push(Capture { ident, bound_at, mutable: mutable && self.moves, seen });
+                let mutable = mutable && self.moves;
+                self.captures.push(Capture { ident, bound_at, mutable, assigned: false, seen });
             }
         }
     }
@@ -76,6 +81,9 @@ impl Frame {
     /// Notes that the closure assigns to a captured local that it does not own. False if that was known.
     pub(crate) fn lose_assignment(&mut self, binding: &Binding) -> bool {
         let captured = self.captures.iter_mut().find(|capture| capture.ident == binding.ident);
-        captured.is_some_and(|capture| !std::mem::replace(&mut capture.mutable, true))
+        captured.is_some_and(|capture| {
+            capture.mutable = true;
+            !std::mem::replace(&mut capture.assigned, true)
+        })
     }
 }

@@ -85,7 +85,7 @@ fn closures_for_elements_are_known_by_their_calls() {
         "fn add(v: &DistVec<u64>, a: u64) {
             v.__update_with(3, (a,), const { |n, (a,)| { place!{} *n += a } });
             v.__update_with_then(3, (a,), const { |n, (a,)| { place!{} *n + a } }, drop);
-            v.__updates_with((a,), const { |n, b: u64, (a,)| { place!{} *n += a * b } });
+            v.__updates_with((a,), const { |(a,)| { place!{} move |n, b: u64| *n += a * b } });
         }",
     );
     assert_rewritten(
@@ -93,16 +93,16 @@ fn closures_for_elements_are_known_by_their_calls() {
         "fn add(m: &DistMap<u8, u64>, a: u64) {
             m.__update_with(3, 0, (a,), const { |n, (a,)| { place!{} *n += a } });
             m.__apply_with(3, (a,), const { |n, (a,)| { place!{} *n + a } });
-            m.__merges_with((a,), const { |n, b, (a,)| { place!{} *n += a * b } });
-            m.__retain_with(a, const { |_, n, a| { place!{} *n > a } });
+            m.__merges_with((a,), const { |(a,)| { place!{} move |n, b| *n += a * b } });
+            m.__retain_with(a, const { |arguments| { place!{} move |_, n| { let a = &arguments; *n > a } } });
             m.retain(|_, n| *n > 7);
         }",
     );
     assert_rewritten(
         "fn all(v: &DistVec<u64>, a: u64) { v.par_for_each(|i, n| *n += i + a); collections::par_for_each(0..9, |i| f(i, a)); }",
         "fn all(v: &DistVec<u64>, a: u64) {
-            v.__par_for_each_with((a,), const { |i, n, (a,)| { place!{} *n += i + a } });
-            ({ ::gossamer::__private::par_for_each_with(0..9, (a,), const { |i, (a,)| { place!{} f(i, a) } }) });
+            v.__par_for_each_with((a,), const { |(a,)| { place!{} move |i, n| *n += i + a } });
+            ({ ::gossamer::__private::par_for_each_with(0..9, (a,), const { |(a,)| { place!{} move |i| f(i, a) } }) });
         }",
     );
     let source = "fn own(par_for_each: fn(u64), a: u64) { par_for_each(|i| i + a); }";
@@ -110,21 +110,39 @@ fn closures_for_elements_are_known_by_their_calls() {
     assert_rewritten(
         "fn least(v: &DistVec<u64>, a: u64) { v.par_map_reduce(|_, n| n + a, |n, m| n.min(m)); v.par_sort_by_key(|n| *n); v.par_fold(0, |s, _, n| s + n * a); }",
         "fn least(v: &DistVec<u64>, a: u64) {
-            v.__par_map_reduce_with((a,), const { |_, n, (a,)| { place!{} n + a } }, const { |n, m| n.min(m) });
+            v.__par_map_reduce_with((a,), const { |(a,)| { place!{} move |_, n| n + a } }, const { |n, m| n.min(m) });
             v.par_sort_by_key(const { |n| { place!{} *n } });
-            v.__par_fold_with(0, (a,), const { |s, _, n, (a,)| { place!{} s + n * a } });
+            v.__par_fold_with(0, (a,), const { |(a,)| { place!{} move |s, _, n| s + n * a } });
         }",
     );
     assert_rewritten(
         "fn make(a: usize) { DistVec::from_fn(9, |i| i + a); collections::DistVec::<usize>::from_fn(9, |i| i); }",
         "fn make(a: usize) {
-            DistVec::__from_fn_with(9, (a,), const { |i, (a,)| { place!{} i + a } });
+            DistVec::__from_fn_with(9, (a,), const { |(a,)| { place!{} move |i| i + a } });
             collections::DistVec::<usize>::from_fn(9, const { |i| { place!{} i } });
         }",
     );
     let source =
         "fn not_ours(c: &Cell<u64>, a: u64) { c.update(|n| n + a); std::array::from_fn(|i| i + a); }";
     assert_rewritten(source, source);
+}
+
+#[test]
+fn the_closure_of_a_loop_takes_its_captures_once() {
+    assert_rewritten(
+        "fn all(v: &DistVec<u64>, a: u64) { v.par_map::<u64, _>(move |_, n| -> u64 { n + a }); v.par_map_with(|_, n, (a, b): &(u64, u64)| n + a + b, (a, a)); }",
+        "fn all(v: &DistVec<u64>, a: u64) {
+            v.__par_map_with::<_, u64, _, _>((a,), const { move |(a,)| { place!{} move |_, n| -> u64 { n + a } } });
+            v.__par_map_with((a, a), const { |arguments| { place!{} move |_, n| { let (a, b): &(u64, u64) = &arguments; n + a + b } } });
+        }",
+    );
+    assert_rewritten(
+        "fn round(f: &Frontier<u64>, rows: &DistVec<u64>, a: u64) { f.par_for_each(rows, |i, n, row, out| out.push(i, a)).apply(|n, b, next| *n += a * b); }",
+        "fn round(f: &Frontier<u64>, rows: &DistVec<u64>, a: u64) {
+            f.__par_for_each_with(rows, (a,), const { |(a,)| { place!{} move |i, n, row, out| out.push(i, a) } })
+                .__apply_with((a,), const { |(a,)| { place!{} move |n, b, next| *n += a * b } });
+        }",
+    );
 }
 
 #[test]

@@ -26,11 +26,11 @@ pub(super) fn check_of_import(plain: &Ident, path: &Path) -> TokenStream {
             check_of_function((plain, path), &quote!(rack), &arguments, &quote!((), (), fn(())))
         }
         "par_for_each" => collections(captures, quote!(fn(usize))),
-        "par_for_each_with" => collections(arguments, quote!((), fn(usize, ()))),
+        "par_for_each_with" => collections(arguments, quote!((), fn(usize, &()))),
         "par_fold" => collections(captures, quote!((), fn((), usize))),
-        "par_fold_with" => collections(arguments, quote!((), (), fn((), usize, ()))),
+        "par_fold_with" => collections(arguments, quote!((), (), fn((), usize, &()))),
         "par_map_reduce" => collections(captures, quote!((), fn(usize), fn((), ()))),
-        "par_map_reduce_with" => collections(arguments, quote!((), (), fn(usize, ()), fn((), ()))),
+        "par_map_reduce_with" => collections(arguments, quote!((), (), fn(usize, &()), fn((), ()))),
         _ => check_of_handle(plain, &quote!(JoinMany), &arguments, &quote!(0, |_, ()| (), ())),
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! One walk over a function body keeps the scopes ([`scope`], [`pattern`]) and a frame for each delegated closure it is in ([`frame`]).
 //! A use of a local that was bound outside of a frame is a capture of it. [`call`] knows which calls delegate, [`macros`]
-//! reads the tokens of macro calls, [`rewrite`] writes the result.
+//! reads the tokens of macro calls, [`rewrite`] writes the result, [`repeated`] that of loops.
 
 mod assignment;
 mod call;
@@ -22,6 +22,7 @@ mod import;
 mod items;
 mod macros;
 mod pattern;
+mod repeated;
 mod rewrite;
 mod scope;
 mod stored;

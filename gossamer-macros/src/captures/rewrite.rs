@@ -12,6 +12,7 @@ use syn::{
 use super::call::{Arguments, Callee, Delegation, closure_mut, is_two};
 use super::frame::{Capture, Seen, Taken};
 use super::import::check_of_import;
+use super::repeated;
 
 /// The largest tuple that is `NoRef`; more captures travel as a tuple of tuples.
 const LARGEST_TUPLE: usize = 12;
@@ -36,6 +37,7 @@ pub(super) fn method_call(call: &mut ExprMethodCall, delegation: &Delegation, ta
     call.method = format_ident!("__{}", name);
     if let (Some(turbofish), false) = (&mut call.turbofish, taken.is_empty()) {
         turbofish.args.insert(0, inferred());
+        turbofish.args.extend(delegation.repeats().then(inferred));
     }
 }
 
@@ -50,6 +52,7 @@ pub(super) fn function_call(call: &mut ExprCall, delegation: &Delegation, taken:
     last.ident = arguments_first(&plain, delegation, taken)?;
     if let (PathArguments::AngleBracketed(types), false) = (&mut last.arguments, taken.is_empty()) {
         types.args.insert(0, inferred());
+        types.args.extend(delegation.repeats().then(inferred));
     }
     if delegation.callee == Callee::Method {
         last.ident = format_ident!("__{}", last.ident);
@@ -103,7 +106,10 @@ fn make_constant(arguments: &mut Punctuated<Expr, Token![,]>, delegation: &Deleg
     let position = delegation.closure;
     let Some(argument) = arguments.get_mut(position) else { return };
     if let (Some(closure), Taken::Captures(captures)) = (closure_mut(argument), taken) {
-        take_captures(closure, captures);
+        match delegation.repeats() {
+            true => repeated::take_once(closure, captures, delegation.arguments),
+            false => take_captures(closure, captures),
+        }
     }
     *argument = constant(argument);
     if is_two(delegation.call)
@@ -138,7 +144,7 @@ pub(super) fn constant(closure: &Expr) -> Expr {
 }
 
 /// The parameter that takes the captures, each under its own name.
-fn pattern(captures: &[Capture]) -> Pat {
+pub(super) fn pattern(captures: &[Capture]) -> Pat {
     let elements = captures.iter().map(|Capture { ident, bound_at, mutable, .. }| {
         let mut ident = ident.clone();
         ident.set_span(ident.span().located_at(*bound_at));

@@ -106,7 +106,8 @@ impl Walker {
     fn stored_closure(&mut self, local: &mut Local) {
         let (Pat::Ident(variable), Some(init)) = (&local.pat, &mut local.init) else { return };
         let Expr::Closure(closure) = &mut *init.expr else { return };
-        let captures = self.delegated_closure(closure, Arguments::Captures("")).unwrap_or_default();
+        let captures = self.delegated_closure(closure, Arguments::Captures(""), false).unwrap_or_default();
+        rewrite::record_place(closure);
         let mut stored = None;
         if captures.is_empty() {
             *init.expr = rewrite::constant(&init.expr);
@@ -134,10 +135,14 @@ impl Walker {
             let Some(ident) = variable.path.get_ident() else { continue };
             let Some((depth, binding)) = self.scopes.resolve_ident(ident) else { continue };
             let binding: Binding = binding.clone();
-            let borrowing = self.frames.iter_mut().filter(|frame| frame.depth > depth && !frame.moves);
+            let in_loop = self.frames.last().is_some_and(|frame| frame.repeats && frame.depth > depth);
+            let borrowing = |frame: &&mut Frame| frame.depth > depth && (!frame.moves || in_loop);
+            let borrowing = self.frames.iter_mut().filter(borrowing);
             if borrowing.fold(false, |lost, frame| frame.lose_assignment(&binding) | lost) {
                 let name = ident.to_string();
-                self.report.add(ident, &messages::ASSIGNMENT_LOST, &[("name", &name)]);
+                let message =
+                    if in_loop { &messages::ASSIGNMENT_IN_LOOP } else { &messages::ASSIGNMENT_LOST };
+                self.report.add(ident, message, &[("name", &name)]);
             }
         }
     }
@@ -154,7 +159,11 @@ impl Walker {
             let stored = stored_in(argument, &self.scopes);
             match (closure_mut(argument), stored) {
                 (Some(closure), _) if is_delegated => {
-                    let captures = self.delegated_closure(closure, delegation.arguments);
+                    let repeats = delegation.repeats();
+                    let captures = self.delegated_closure(closure, delegation.arguments, repeats);
+                    if !repeats {
+                        rewrite::record_place(closure);
+                    }
                     self.refuse_captures_beside(delegation);
                     taken = captures.map(Taken::Captures);
                 }
@@ -195,10 +204,14 @@ impl Walker {
     }
 
     /// Gives what the closure captures, to be made its arguments; nothing if it has to stay as it is.
-    fn delegated_closure(&mut self, closure: &mut ExprClosure, arguments: Arguments) -> Option<Vec<Capture>> {
-        self.frames.push(Frame::new(self.scopes.depth(), closure.capture.is_some()));
+    fn delegated_closure(
+        &mut self,
+        closure: &mut ExprClosure,
+        arguments: Arguments,
+        repeats: bool,
+    ) -> Option<Vec<Capture>> {
+        self.frames.push(Frame::new(self.scopes.depth(), closure.capture.is_some(), repeats));
         self.visit_expr_closure_mut(closure);
-        rewrite::record_place(closure);
         let frame = self.frames.pop()?;
         self.rewritten += 1;
         if !matches!(arguments, Arguments::Captures(_)) {

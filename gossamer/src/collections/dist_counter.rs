@@ -40,7 +40,7 @@ impl DistCounter {
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::{DistCounter, par_for_each_with};
     /// let hits = DistCounter::new();
-    /// par_for_each_with(0..1000, |_, hits: DistCounter| hits.add(1), hits.clone()); // on all workers, without a request
+    /// par_for_each_with(0..1000, |_, hits: &DistCounter| hits.add(1), hits.clone()); // on all workers, without a request
     /// assert_eq!(hits.sum(), 1000);
     /// # });
     /// ```

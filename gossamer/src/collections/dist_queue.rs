@@ -196,8 +196,7 @@ impl<T: NoRef> DistQueue<T> {
     /// # Cost
     /// A fiber on each worker. Every 32 items of a worker take one request to the caller's worker, which counts what
     /// remains; stealing up to 1024 items takes one request to the other worker. A worker without work asks each of
-    /// the others, and again after 20 us, then after twice as long each time, up to 2 ms. The captures of the closure
-    /// are cloned for each item.
+    /// the others, and again after 20 us, then after twice as long each time, up to 2 ms.
     ///
     /// # Panics
     /// If the closure panics: the items that other workers have in hand are done, and all others but the failed one
@@ -208,17 +207,17 @@ impl<T: NoRef> DistQueue<T> {
         F: FnOnce(T, &mut Vec<T>) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.run::<F, _, _>(move |item, more: &mut Vec<T>, ()| closure(item, more), ());
+        self.run::<F, _, _, _>(move |()| move |item, more: &mut Vec<T>| closure(item, more), ());
     }
 
-    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each item.
+    /// Like [`par_for_each`](Self::par_for_each), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::{DistCounter, DistQueue};
     /// let (ranges, seen) = (DistQueue::new(), DistCounter::new());
     /// ranges.push(0..100_u64);
-    /// let halve = |range: std::ops::Range<u64>, more: &mut Vec<std::ops::Range<u64>>, seen: DistCounter| {
+    /// let halve = |range: std::ops::Range<u64>, more: &mut Vec<std::ops::Range<u64>>, seen: &DistCounter| {
     ///     match range.end - range.start {
     ///         1 => seen.add(1),
     ///         len => more.extend([range.start..range.start + len / 2, range.start + len / 2..range.end]),
@@ -234,26 +233,30 @@ impl<T: NoRef> DistQueue<T> {
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
-        F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
+        F: Fn(T, &mut Vec<T>, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.run::<F, _, _>(closure, arguments);
+        let lend = move |arguments: C| move |item, more: &mut Vec<T>| closure(item, more, &arguments);
+        self.run::<F, _, _, _>(lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
+    pub fn __par_for_each_with<C: Captured + Clone, F, G>(&self, arguments: C, closure: F)
     where
-        F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(T, &mut Vec<T>),
     {
-        self.par_for_each_with(closure, arguments);
+        const { refuse_captures::<F>() };
+        self.run::<F, _, _, _>(closure, arguments);
     }
 
     #[track_caller]
-    fn run<N, C: NoRef + Clone, F>(&self, closure: F, arguments: C)
+    fn run<N, C: NoRef + Clone, F, G>(&self, closure: F, arguments: C)
     where
-        F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(T, &mut Vec<T>),
     {
         loop {
             let claim = Claim::wait_for(&self.under_way);
@@ -262,21 +265,21 @@ impl<T: NoRef> DistQueue<T> {
             if items == 0 {
                 return;
             }
-            self.run_counted::<N, _, _>(items, claim, closure, &arguments);
+            self.run_counted::<N, _, _, _>(items, claim, closure, &arguments);
         }
     }
 
     /// Runs until this many items, and those that follow from them, are done.
     #[track_caller]
-    fn run_counted<N, C: NoRef + Clone, F>(&self, items: usize, claim: Claim, closure: F, arguments: &C)
+    fn run_counted<N, C: NoRef + Clone, F, G>(&self, items: usize, claim: Claim, closure: F, arguments: &C)
     where
-        F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(T, &mut Vec<T>),
     {
         let id = claim.id();
         let remaining = entrust(Outstanding { items, is_stopped: false, _claim: claim });
         let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Outstanding>, C)| {
-            let each = |item, more: &mut Vec<T>| closure(item, more, arguments.clone());
-            queue.work(number, &remaining, each);
+            queue.work(number, &remaining, closure(arguments));
         };
         // If the caller is cancelled, they end with their present items, so that no item is lost.
         let _stop = StopOnDrop(remaining.clone());

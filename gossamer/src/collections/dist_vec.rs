@@ -59,7 +59,7 @@ use std::sync::Arc;
 /// fn count_divisors(numbers: &DistVec<u64>) {
 ///     const CHUNK: usize = 100;
 ///     let count = const {
-///         |chunk: usize, numbers: DistVec<u64>| {
+///         |chunk: usize, numbers: &DistVec<u64>| {
 ///             let start = chunk * CHUNK;
 ///             let mut some = numbers.range(start..numbers.len().min(start + CHUNK));
 ///             for number in &mut some {

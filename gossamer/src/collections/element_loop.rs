@@ -1,12 +1,12 @@
 //! A loop over the elements of a [`DistVec`], each in place.
 
+use crate::collections::parts::{OwnPart, waited};
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
-use crate::trust::rethrow;
 use crate::wire::captured::Captured;
 use crate::worker::require_fiber;
-use crate::{NoRef, Replies};
+use crate::{NoRef, Trust};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -39,27 +39,27 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// A request of 8 bytes, and 8 bytes back, for each 100 us of work of a worker. The captures of the closure are
-    /// sent along, and cloned for each element.
+    /// A request to each worker, with the captures of the closure, and 8 bytes back. Where that is not over after 100 us,
+    /// a fiber on each worker, which is sent the captures once more. Each call borrows them.
     ///
     /// # Panics
-    /// If the closure panics, with the index of the element: its worker stops there, the others finish what they have
-    /// begun ([Panics](Self#panics)).
+    /// If the closure panics, with the index of the element: its worker stops there, the others when they have finished
+    /// their turn ([Panics](Self#panics)).
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where
         F: FnOnce(usize, &mut T) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.for_each_around::<F, _, _>(move |index, element, ()| closure(index, element), ());
+        self.for_each_around::<F, _, _, _>(move |()| move |index, element| closure(index, element), ());
     }
 
-    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each element.
+    /// Like [`par_for_each`](Self::par_for_each), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// let numbers = gossamer::collections::DistVec::from_fn(5, |index| index as u64);
-    /// numbers.par_for_each_with(|_index, number, factor: u64| *number *= factor, 10);
+    /// numbers.par_for_each_with(|_index, number, factor: &u64| *number *= factor, 10);
     /// assert_eq!(numbers.to_vec(), [0, 10, 20, 30, 40]);
     /// # });
     /// ```
@@ -69,52 +69,42 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
-        F: FnOnce(usize, &mut T, C) + Send + Copy + 'static,
+        F: Fn(usize, &mut T, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.for_each_around::<F, _, _>(closure, arguments);
+        let lend = move |arguments: C| move |index, element: &mut T| closure(index, element, &arguments);
+        self.for_each_around::<F, _, _, _>(lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
+    pub fn __par_for_each_with<C: Captured + Clone, F, G>(&self, arguments: C, closure: F)
     where
-        F: FnOnce(usize, &mut T, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &mut T),
     {
-        self.par_for_each_with(closure, arguments);
+        const { refuse_captures::<F>() };
+        self.for_each_around::<F, _, _, _>(closure, arguments);
     }
 
     #[track_caller]
-    fn for_each_around<N, C: NoRef + Clone, F>(&self, closure: F, arguments: C)
+    fn for_each_around<N, C: NoRef + Clone, F, G>(&self, closure: F, arguments: C)
     where
-        F: FnOnce(usize, &mut T, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &mut T),
     {
         require_fiber("par_for_each");
-        let turn = move |elements: &mut Elements<T>, (first, arguments): (usize, C)| {
-            take_turn(elements, first, |index, element| closure(index, element, arguments.clone()))
-        };
-        let (mut replies, mut failed, at) = (Replies::new(), None, Location::caller());
-        let go_on = |replies: &Replies<usize, usize>, part: usize, first: usize| {
-            let arguments = (first, arguments.clone());
-            self.parts[part].send_into::<N, _, _, _, _>(replies, part, turn, arguments, at);
-        };
-        for part in 0..self.parts.len() {
-            go_on(&replies, part, 0);
-        }
-        while let Some((part, reply)) = replies.next() {
-            match reply {
-                Ok(done) if done < self.spread.len_of(part) && failed.is_none() => {
-                    go_on(&replies, part, done)
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    failed.get_or_insert(error);
-                }
-            }
-        }
-        if let Some(error) = failed {
-            rethrow(error, at);
+        let at = Location::caller();
+        let turn = move |elements: &mut Elements<T>, arguments: C| take_turn(elements, 0, closure(arguments));
+        let send = |part: &Trust<Elements<T>>| part.send::<N, _, _, _>(turn, arguments.clone(), at);
+        let done = waited(self.parts.iter().map(send).collect());
+        // A loop that is over after one turn needs no fibers.
+        if done.iter().enumerate().any(|(part, done)| *done < self.spread.len_of(part)) {
+            let rest = move |part: &OwnPart<T>, (done, arguments): (usize, C)| {
+                part.for_each_from(done, closure(arguments));
+            };
+            self.on_each_part::<N, _, _, _>(rest, |part| (done[part], arguments.clone()));
         }
     }
 }

@@ -76,16 +76,16 @@ impl IndexRange {
         F: FnOnce(usize) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        for_each_around::<F, _, _>(self.clone(), move |number, ()| closure(number), ());
+        for_each_around::<F, _, _, _>(self.clone(), move |()| move |number| closure(number), ());
     }
 
-    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each number.
+    /// Like [`par_for_each`](Self::par_for_each), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::{DistCounter, IndexRange};
     /// let (numbers, sum) = (IndexRange::from(0..100), DistCounter::new());
-    /// numbers.par_for_each_with(|number, sum: DistCounter| sum.add(number as u64), sum.clone());
+    /// numbers.par_for_each_with(|number, sum: &DistCounter| sum.add(number as u64), sum.clone());
     /// assert_eq!(sum.sum(), 4950);
     /// # });
     /// ```
@@ -95,20 +95,23 @@ impl IndexRange {
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
-        F: FnOnce(usize, C) + Send + Copy + 'static,
+        F: Fn(usize, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        for_each_around::<F, _, _>(self.clone(), closure, arguments);
+        let lend = move |arguments: C| move |number| closure(number, &arguments);
+        for_each_around::<F, _, _, _>(self.clone(), lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
+    pub fn __par_for_each_with<C: Captured + Clone, F, G>(&self, arguments: C, closure: F)
     where
-        F: FnOnce(usize, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize),
     {
-        self.par_for_each_with(closure, arguments);
+        const { refuse_captures::<F>() };
+        for_each_around::<F, _, _, _>(self.clone(), closure, arguments);
     }
 
     /// Like the function [`par_fold`](crate::collections::par_fold), on these workers.
@@ -130,16 +133,16 @@ impl IndexRange {
         F: FnOnce(A, usize) -> A + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let plain = move |before, number, ()| closure(before, number);
-        fold_around::<F, _, _, _>(self.clone(), initial, plain, ())
+        let plain = move |()| move |before, number| closure(before, number);
+        fold_around::<F, _, _, _, _>(self.clone(), initial, plain, ())
     }
 
-    /// Like [`par_fold`](Self::par_fold), with a clone of `arguments` for each number.
+    /// Like [`par_fold`](Self::par_fold), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// let numbers = gossamer::collections::IndexRange::from(0..100);
-    /// let sums = numbers.par_fold_with(0, |sum, number, by: usize| sum + number / by, 10);
+    /// let sums = numbers.par_fold_with(0, |sum, number, by: &usize| sum + number / by, 10);
     /// assert_eq!(sums.into_iter().sum::<usize>(), 450);
     /// # });
     /// ```
@@ -154,25 +157,28 @@ impl IndexRange {
         arguments: C,
     ) -> Vec<A>
     where
-        F: FnOnce(A, usize, C) -> A + Send + Copy + 'static,
+        F: Fn(A, usize, &C) -> A + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        fold_around::<F, _, _, _>(self.clone(), initial, closure, arguments)
+        let lend = move |arguments: C| move |before, number| closure(before, number, &arguments);
+        fold_around::<F, _, _, _, _>(self.clone(), initial, lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F>(
+    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F, G>(
         &self,
         initial: A,
         arguments: C,
         closure: F,
     ) -> Vec<A>
     where
-        F: FnOnce(A, usize, C) -> A + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(A, usize) -> A,
     {
-        self.par_fold_with(initial, closure, arguments)
+        const { refuse_captures::<F>() };
+        fold_around::<F, _, _, _, _>(self.clone(), initial, closure, arguments)
     }
 
     /// Like the function [`par_map_reduce`](crate::collections::par_map_reduce), on these workers.
@@ -194,10 +200,10 @@ impl IndexRange {
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        map_reduce_around::<F, _, _, _, _>(self.clone(), move |number, ()| map(number), (), reduce)
+        map_reduce_around::<F, _, _, _, _, _>(self.clone(), move |()| move |number| map(number), (), reduce)
     }
 
-    /// Like [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each number.
+    /// Like [`par_map_reduce`](Self::par_map_reduce), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -217,27 +223,30 @@ impl IndexRange {
         reduce: R,
     ) -> Option<U>
     where
-        F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+        F: Fn(usize, &C) -> U + Send + Copy + 'static,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        map_reduce_around::<F, _, _, _, _>(self.clone(), map, arguments, reduce)
+        let lend = move |arguments: C| move |number| map(number, &arguments);
+        map_reduce_around::<F, _, _, _, _, _>(self.clone(), lend, arguments, reduce)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, R>(
+    pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, G, R>(
         &self,
         arguments: C,
         map: F,
         reduce: R,
     ) -> Option<U>
     where
-        F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize) -> U,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
-        self.par_map_reduce_with(map, arguments, reduce)
+        const { refuse_captures::<F>() };
+        map_reduce_around::<F, _, _, _, _, _>(self.clone(), map, arguments, reduce)
     }
 }
 

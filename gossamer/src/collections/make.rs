@@ -36,15 +36,15 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(usize) -> T + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        Self::made::<F, _, _>(layout.into(), move |index, ()| make(index), ())
+        Self::made::<F, _, _, _>(layout.into(), move |()| move |index| make(index), ())
     }
 
-    /// Like [`from_fn`](Self::from_fn), with a clone of `arguments` for each element.
+    /// Like [`from_fn`](Self::from_fn), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistVec;
-    /// let names = DistVec::from_fn_with(3, |index, prefix: String| format!("{prefix}{index}"), "node".to_owned());
+    /// let names = DistVec::from_fn_with(3, |index, prefix: &String| format!("{prefix}{index}"), "node".to_owned());
     /// assert_eq!(names.to_vec(), ["node0", "node1", "node2"]);
     /// # });
     /// ```
@@ -54,30 +54,34 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn from_fn_with<C: NoRef + Clone, F>(layout: impl Into<Layout>, make: F, arguments: C) -> Self
     where
-        F: FnOnce(usize, C) -> T + Send + Copy + 'static,
+        F: Fn(usize, &C) -> T + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        Self::made::<F, _, _>(layout.into(), make, arguments)
+        let lend = move |arguments: C| move |index| make(index, &arguments);
+        Self::made::<F, _, _, _>(layout.into(), lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __from_fn_with<C: Captured + Clone, F>(layout: impl Into<Layout>, arguments: C, make: F) -> Self
+    pub fn __from_fn_with<C: Captured + Clone, F, G>(layout: impl Into<Layout>, arguments: C, make: F) -> Self
     where
-        F: FnOnce(usize, C) -> T + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize) -> T,
     {
-        Self::from_fn_with(layout, make, arguments)
+        const { refuse_captures::<F>() };
+        Self::made::<F, _, _, _>(layout.into(), make, arguments)
     }
 
     #[track_caller]
-    fn made<N, C: NoRef + Clone, F>(layout: Layout, make: F, arguments: C) -> Self
+    fn made<N, C: NoRef + Clone, F, G>(layout: Layout, make: F, arguments: C) -> Self
     where
-        F: FnOnce(usize, C) -> T + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize) -> T,
     {
         let (trustees, spread) = layout.spread();
         let make_part = move |(part, spread, arguments): (usize, Spread, C)| -> Trust<Elements<T>> {
-            let values = made_part(part, spread, |index| make(index, arguments.clone()));
+            let values = made_part(part, spread, make(arguments));
             entrust(Elements::new(part, spread, values))
         };
         let mut fibers = FibersOfCall::new();
@@ -136,7 +140,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn filled(layout: impl Into<Layout>, value: T) -> Self {
-        Self::from_fn_with(layout, const { |_, value: T| value }, value)
+        Self::from_fn_with(layout, const { |_, value: &T| value.clone() }, value)
     }
 
     /// A vector of clones of these values, in blocks over all workers: [`from_vec`](Self::from_vec) of them.

@@ -40,15 +40,16 @@ where
     F: FnOnce(A, usize) -> A + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    fold_around::<F, _, _, _>(range.into(), initial, move |before, number, ()| closure(before, number), ())
+    let fold = move |()| move |before, number| closure(before, number);
+    fold_around::<F, _, _, _, _>(range.into(), initial, fold, ())
 }
 
-/// Like [`par_fold`], with a clone of `arguments` for each number.
+/// Like [`par_fold`], with `arguments`, which each call gets by reference.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
 /// use gossamer::collections::par_fold_with;
-/// let sums = par_fold_with(0..100, 0, |sum, number, by: usize| sum + number / by, 10);
+/// let sums = par_fold_with(0..100, 0, |sum, number, by: &usize| sum + number / by, 10);
 /// assert_eq!(sums.into_iter().sum::<usize>(), 450);
 /// # });
 /// ```
@@ -63,25 +64,28 @@ pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
     arguments: C,
 ) -> Vec<A>
 where
-    F: FnOnce(A, usize, C) -> A + Send + Copy + 'static,
+    F: Fn(A, usize, &C) -> A + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    fold_around::<F, _, _, _>(range.into(), initial, closure, arguments)
+    let lend = move |arguments: C| move |before, number| closure(before, number, &arguments);
+    fold_around::<F, _, _, _, _>(range.into(), initial, lend, arguments)
 }
 
 /// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 #[track_caller]
-pub fn par_fold_with_arguments_first<A: NoRef + Clone, C: Captured + Clone, F>(
+pub fn par_fold_with_arguments_first<A: NoRef + Clone, C: Captured + Clone, F, G>(
     range: Range<usize>,
     initial: A,
     arguments: C,
     closure: F,
 ) -> Vec<A>
 where
-    F: FnOnce(A, usize, C) -> A + Send + Copy + 'static,
+    F: FnOnce(C) -> G + Send + Copy + 'static,
+    G: Fn(A, usize) -> A,
 {
-    par_fold_with(range, initial, closure, arguments)
+    const { refuse_captures::<F>() };
+    fold_around::<F, _, _, _, _>(range.into(), initial, closure, arguments)
 }
 
 /// Maps each number of a range to a value with one closure, and reduces neighbouring values with another, on all
@@ -116,15 +120,15 @@ where
     R: FnOnce(U, U) -> U + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    map_reduce_around::<F, _, _, _, _>(range.into(), move |number, ()| map(number), (), reduce)
+    map_reduce_around::<F, _, _, _, _, _>(range.into(), move |()| move |number| map(number), (), reduce)
 }
 
-/// Like [`par_map_reduce`], with a clone of `arguments` for each number.
+/// Like [`par_map_reduce`], with `arguments`, which each call gets by reference.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
 /// use gossamer::collections::par_map_reduce_with;
-/// let largest = par_map_reduce_with(0..100, |number, of: usize| number * number % of, 97, |one, other| one.max(other));
+/// let largest = par_map_reduce_with(0..100, |number, of: &usize| number * number % of, 97, |one, other| one.max(other));
 /// assert_eq!(largest, Some(96));
 /// # });
 /// ```
@@ -139,38 +143,42 @@ pub fn par_map_reduce_with<C: NoRef + Clone, U: NoRef, F, R>(
     reduce: R,
 ) -> Option<U>
 where
-    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+    F: Fn(usize, &C) -> U + Send + Copy + 'static,
     R: FnOnce(U, U) -> U + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    map_reduce_around::<F, _, _, _, _>(range.into(), map, arguments, reduce)
+    let lend = move |arguments: C| move |number| map(number, &arguments);
+    map_reduce_around::<F, _, _, _, _, _>(range.into(), lend, arguments, reduce)
 }
 
 /// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 #[track_caller]
-pub fn par_map_reduce_with_arguments_first<C: Captured + Clone, U: NoRef, F, R>(
+pub fn par_map_reduce_with_arguments_first<C: Captured + Clone, U: NoRef, F, G, R>(
     range: Range<usize>,
     arguments: C,
     map: F,
     reduce: R,
 ) -> Option<U>
 where
-    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+    F: FnOnce(C) -> G + Send + Copy + 'static,
+    G: Fn(usize) -> U,
     R: FnOnce(U, U) -> U + Send + Copy + 'static,
 {
-    par_map_reduce_with(range, map, arguments, reduce)
+    const { refuse_captures::<F>() };
+    map_reduce_around::<F, _, _, _, _, _>(range.into(), map, arguments, reduce)
 }
 
 #[track_caller]
-pub(super) fn map_reduce_around<N: 'static, C: NoRef + Clone, U: NoRef, F, R>(
+pub(super) fn map_reduce_around<N: 'static, C: NoRef + Clone, U: NoRef, F, G, R>(
     range: IndexRange,
     map: F,
     arguments: C,
     reduce: R,
 ) -> Option<U>
 where
-    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+    F: FnOnce(C) -> G + Send + Copy + 'static,
+    G: Fn(usize) -> U,
     R: FnOnce(U, U) -> U + Send + Copy + 'static,
 {
     const { refuse_captures::<R>() };
@@ -178,9 +186,9 @@ where
     let of_loop = trustees.clone().unwrap_or_else(|| Trustee::all());
     require_constant::<R>(of_loop.into_iter(), "par_map_reduce");
     let body = move |remaining: &Trust<Remaining>, arguments: C| {
-        let mut chunks: Vec<(usize, Option<U>)> = Vec::new();
+        let (map, mut chunks) = (map(arguments), Vec::<(usize, Option<U>)>::new());
         run_chunks(remaining, ChunkLength::Fixed, |number, is_first| {
-            let mapped = map(number, arguments.clone());
+            let mapped = map(number);
             match chunks.last_mut().filter(|_| !is_first) {
                 None => chunks.push((number, Some(mapped))),
                 Some((_, reduced)) => *reduced = reduced.take().map(|before| reduce(before, mapped)),
@@ -193,24 +201,25 @@ where
 }
 
 #[track_caller]
-pub(super) fn fold_around<N: 'static, A: NoRef + Clone, C: NoRef + Clone, F>(
+pub(super) fn fold_around<N: 'static, A: NoRef + Clone, C: NoRef + Clone, F, G>(
     range: IndexRange,
     initial: A,
     closure: F,
     arguments: C,
 ) -> Vec<A>
 where
-    F: FnOnce(A, usize, C) -> A + Send + Copy + 'static,
+    F: FnOnce(C) -> G + Send + Copy + 'static,
+    G: Fn(A, usize) -> A,
 {
     let body = move |remaining: &Trust<Remaining>, (initial, arguments): (A, C)| {
-        let mut chunks: Vec<(usize, Option<A>)> = Vec::new();
+        let (closure, mut chunks) = (closure(arguments), Vec::<(usize, Option<A>)>::new());
         run_chunks(remaining, ChunkLength::Fixed, |number, is_first| {
             if is_first {
                 chunks.push((number, Some(initial.clone())));
             }
             // The value is only absent while the closure has it.
             if let Some((_, folded)) = chunks.last_mut() {
-                *folded = folded.take().map(|before| closure(before, number, arguments.clone()));
+                *folded = folded.take().map(|before| closure(before, number));
             }
         });
         chunks

@@ -51,8 +51,8 @@ const MOST_BETWEEN: usize = 1 << 16;
 ///
 /// # Cost
 /// A fiber on each worker, started by one message for each node (for each worker if there is only one node), which has
-/// the captures of the closure; they are cloned for each worker and each number. A request of 16 bytes with an answer of
-/// 16 for each chunk: with `n` numbers and `w` workers there are about `4 w ln n` chunks, and up to `16 w (1 + ln t)`
+/// the captures of the closure; they are cloned for each worker, and each call borrows them. A request of 16 bytes with an
+/// answer of 16 for each chunk: with `n` numbers and `w` workers there are about `4 w ln n` chunks, and up to `16 w (1 + ln t)`
 /// more if the loop takes `t` milliseconds.
 ///
 /// # Panics
@@ -64,16 +64,16 @@ where
     F: FnOnce(usize) + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    for_each_around::<F, _, _>(range.into(), move |number, ()| closure(number), ());
+    for_each_around::<F, _, _, _>(range.into(), move |()| move |number| closure(number), ());
 }
 
-/// Like [`par_for_each`], with a clone of `arguments` for each number.
+/// Like [`par_for_each`], with `arguments`, which each call gets by reference.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
 /// use gossamer::collections::{DistVec, par_for_each_with};
 /// let squares = DistVec::filled(100, 0_usize);
-/// let square = |number: usize, squares: DistVec<usize>| squares.set(number, number * number);
+/// let square = |number: usize, squares: &DistVec<usize>| squares.set(number, number * number);
 /// par_for_each_with(0..100, square, squares.clone());
 /// assert_eq!(squares.get(9), 81);
 /// # });
@@ -84,23 +84,26 @@ where
 #[track_caller]
 pub fn par_for_each_with<C: NoRef + Clone, F>(range: Range<usize>, closure: F, arguments: C)
 where
-    F: FnOnce(usize, C) + Send + Copy + 'static,
+    F: Fn(usize, &C) + Send + Copy + 'static,
 {
     const { refuse_captures::<F>() };
-    for_each_around::<F, _, _>(range.into(), closure, arguments);
+    let lend = move |arguments: C| move |number| closure(number, &arguments);
+    for_each_around::<F, _, _, _>(range.into(), lend, arguments);
 }
 
 /// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 #[track_caller]
-pub fn par_for_each_with_arguments_first<C: Captured + Clone, F>(
+pub fn par_for_each_with_arguments_first<C: Captured + Clone, F, G>(
     range: Range<usize>,
     arguments: C,
     closure: F,
 ) where
-    F: FnOnce(usize, C) + Send + Copy + 'static,
+    F: FnOnce(C) -> G + Send + Copy + 'static,
+    G: Fn(usize),
 {
-    par_for_each_with(range, closure, arguments);
+    const { refuse_captures::<F>() };
+    for_each_around::<F, _, _, _>(range.into(), closure, arguments);
 }
 
 /// The numbers that no worker has yet.
@@ -129,12 +132,14 @@ pub(super) enum ChunkLength {
 }
 
 #[track_caller]
-pub(super) fn for_each_around<N: 'static, C: NoRef + Clone, F>(range: IndexRange, closure: F, arguments: C)
+pub(super) fn for_each_around<N: 'static, C: NoRef + Clone, F, G>(range: IndexRange, closure: F, arguments: C)
 where
-    F: FnOnce(usize, C) + Send + Copy + 'static,
+    F: FnOnce(C) -> G + Send + Copy + 'static,
+    G: Fn(usize),
 {
     let body = move |remaining: &Trust<Remaining>, arguments: C| {
-        run_chunks(remaining, ChunkLength::Timed, |number, _| closure(number, arguments.clone()));
+        let closure = closure(arguments);
+        run_chunks(remaining, ChunkLength::Timed, |number, _| closure(number));
     };
     on_workers::<N, _, _, _>(range.into_parts(), body, arguments);
 }

@@ -3,8 +3,8 @@
 use crate::collections::element_loop::take_turn;
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements};
-use crate::trust::{FibersOfCall, spawn_around};
-use crate::{NoRef, Trust, yield_now};
+use crate::trust::{FibersOfCall, rethrow, spawn_around};
+use crate::{NoRef, Pending, Trust, yield_now};
 use std::panic::Location;
 
 /// One part, as seen by a fiber of its worker.
@@ -24,8 +24,13 @@ impl<T> OwnPart<T> {
     /// Calls a closure with the index of each element and the element itself, in order. Between two turns the worker
     /// serves the requests of others. A panic names the element.
     #[track_caller]
-    pub(super) fn for_each(&self, mut closure: impl FnMut(usize, &mut T)) {
-        let mut done = 0;
+    pub(super) fn for_each(&self, closure: impl FnMut(usize, &mut T)) {
+        self.for_each_from(0, closure);
+    }
+
+    /// Like [`for_each`](Self::for_each), without the first elements of this part.
+    #[track_caller]
+    pub(super) fn for_each_from(&self, mut done: usize, mut closure: impl FnMut(usize, &mut T)) {
         while done < self.len() {
             done = self.elements.visit(|elements| take_turn(elements, done, &mut closure));
             yield_now();
@@ -52,14 +57,43 @@ impl<T: 'static> DistVec<T> {
     where
         F: FnOnce(&OwnPart<T>, C) -> U + Send + Copy + 'static,
     {
+        self.on_each_part::<N, _, _, _>(run, |_| arguments.clone())
+    }
+
+    /// Like [`on_parts`](Self::on_parts), with what another closure returns for the number of each part.
+    #[track_caller]
+    pub(super) fn on_each_part<N, C: NoRef, U: NoRef, F>(
+        &self,
+        run: F,
+        arguments: impl Fn(usize) -> C,
+    ) -> Vec<U>
+    where
+        F: FnOnce(&OwnPart<T>, C) -> U + Send + Copy + 'static,
+    {
         let run = move |(number, spread, elements, arguments): (usize, Spread, Trust<Elements<T>>, C)| {
             run(&OwnPart { number, spread, elements }, arguments)
         };
         let at = Location::caller();
         let start = |(number, elements): (usize, &Trust<Elements<T>>)| {
-            let arguments = (number, self.spread, elements.clone(), arguments.clone());
+            let arguments = (number, self.spread, elements.clone(), arguments(number));
             spawn_around::<N, _, _, _>(elements.trustee(), run, arguments, at)
         };
         self.parts.iter().enumerate().map(start).collect::<FibersOfCall<_>>().joined()
+    }
+}
+
+/// Waits for requests that are all under way, and returns their results. The first error is passed on after the others are done.
+#[track_caller]
+pub(super) fn waited<U>(pending: Vec<Pending<U>>) -> Vec<U> {
+    let (mut results, mut failed, at) = (Vec::new(), None, Location::caller());
+    for pending in pending {
+        match pending.try_wait() {
+            Ok(result) => results.push(result),
+            Err(error) => _ = failed.get_or_insert(error),
+        }
+    }
+    match failed {
+        Some(error) => rethrow(error, at),
+        None => results,
     }
 }

@@ -38,11 +38,12 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let unmarked = move |element: &mut T, argument, _: &mut Marker<'_>, ()| closure(element, argument);
-        self.updates_around::<F, _, _, _>(unmarked, ())
+        let unmarked =
+            move |()| move |element: &mut T, argument, _: &mut Marker<'_>| closure(element, argument);
+        self.updates_around::<F, _, _, _, _>(unmarked, ())
     }
 
-    /// Like [`updates`](Self::updates), with a clone of `shared` passed to the closure for each update; it is sent once with each batch.
+    /// Like [`updates`](Self::updates), with `shared`, which each call gets by reference; it is sent once with each batch.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -57,22 +58,29 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
-        F: FnOnce(&mut T, A, C) + Send + Copy + 'static,
+        F: Fn(&mut T, A, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let unmarked =
-            move |element: &mut T, argument, _: &mut Marker<'_>, shared| closure(element, argument, shared);
-        self.updates_around::<F, _, _, _>(unmarked, shared)
+        let unmarked = move |shared: C| {
+            move |element: &mut T, argument, _: &mut Marker<'_>| closure(element, argument, &shared)
+        };
+        self.updates_around::<F, _, _, _, _>(unmarked, shared)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __updates_with<A: NoRef, C: Captured + Clone, F>(&self, shared: C, closure: F) -> Updates<A>
+    pub fn __updates_with<A: NoRef, C: Captured + Clone, F, G>(&self, shared: C, closure: F) -> Updates<A>
     where
-        F: FnOnce(&mut T, A, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&mut T, A),
     {
-        self.updates_with(closure, shared)
+        const { refuse_captures::<F>() };
+        let unmarked = move |shared| {
+            let closure = closure(shared);
+            move |element: &mut T, argument, _: &mut Marker<'_>| closure(element, argument)
+        };
+        self.updates_around::<F, _, _, _, _>(unmarked, shared)
     }
 
     /// Like [`updates`](Self::updates), with a closure that returns, for each update, whether the element is to be
@@ -113,22 +121,20 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let marking = move |element: &mut T, argument, next: &mut Marker<'_>, ()| {
-            if closure(element, argument) {
-                next.mark();
-            }
-        };
-        self.updates_around::<F, _, _, _>(marking, ())
+        self.marking_around::<F, _, _, _, _>(
+            move |()| move |element: &mut T, argument| closure(element, argument),
+            (),
+        )
     }
 
-    /// Like [`updates_marking`](Self::updates_marking), with a clone of `shared` passed to the closure for each update; it is sent once with
+    /// Like [`updates_marking`](Self::updates_marking), with `shared`, which each call gets by reference; it is sent once with
     /// each batch.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistVec;
     /// let levels = DistVec::filled(6, 0_u32);
-    /// let mut rises = levels.updates_marking_with(|level, by: u32, limit| { *level += by; *level > limit }, 4);
+    /// let mut rises = levels.updates_marking_with(|level, by: u32, limit| { *level += by; *level > *limit }, 4);
     /// [(1, 3), (4, 5), (5, 9)].map(|(index, by)| rises.push(index, by));
     /// rises.finish();
     /// assert_eq!(levels.map_all(|own| own.take_marked()).concat(), [4, 5]);
@@ -137,29 +143,44 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn updates_marking_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
-        F: FnOnce(&mut T, A, C) -> bool + Send + Copy + 'static,
+        F: Fn(&mut T, A, &C) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let marking = move |element: &mut T, argument, next: &mut Marker<'_>, shared| {
-            if closure(element, argument, shared) {
-                next.mark();
-            }
-        };
-        self.updates_around::<F, _, _, _>(marking, shared)
+        let lend = move |shared: C| move |element: &mut T, argument| closure(element, argument, &shared);
+        self.marking_around::<F, _, _, _, _>(lend, shared)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __updates_marking_with<A: NoRef, C: Captured + Clone, F>(
+    pub fn __updates_marking_with<A: NoRef, C: Captured + Clone, F, G>(
         &self,
         shared: C,
         closure: F,
     ) -> Updates<A>
     where
-        F: FnOnce(&mut T, A, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&mut T, A) -> bool,
     {
-        self.updates_marking_with(closure, shared)
+        const { refuse_captures::<F>() };
+        self.marking_around::<F, _, _, _, _>(closure, shared)
+    }
+
+    #[track_caller]
+    fn marking_around<N, A: NoRef, C: NoRef + Clone, F, G>(&self, closure: F, shared: C) -> Updates<A>
+    where
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&mut T, A) -> bool,
+    {
+        let marking = move |shared| {
+            let closure = closure(shared);
+            move |element: &mut T, argument, next: &mut Marker<'_>| {
+                if closure(element, argument) {
+                    next.mark();
+                }
+            }
+        };
+        self.updates_around::<N, _, _, _, _>(marking, shared)
     }
 
     /// The number of marks on all workers. One request for each worker.
@@ -183,15 +204,18 @@ impl<T: 'static> DistVec<T> {
     }
 
     #[track_caller]
-    pub(super) fn updates_around<N, A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
+    pub(super) fn updates_around<N, A: NoRef, C: NoRef + Clone, F, G>(
+        &self,
+        closure: F,
+        shared: C,
+    ) -> Updates<A>
     where
-        F: FnOnce(&mut T, A, &mut Marker<'_>, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&mut T, A, &mut Marker<'_>),
     {
         let made_at = Location::caller();
         let serve = move |elements: &mut Elements<T>, (gathered, shared): (Gathered<A>, C)| {
-            serve(elements, gathered, |element, argument, next| {
-                closure(element, argument, next, shared.clone());
-            })
+            serve(elements, gathered, closure(shared))
         };
         let near = Near::of(self).map(|near| {
             let (elements, shared) = (self.parts[near.part()].clone(), shared.clone());

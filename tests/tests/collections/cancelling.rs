@@ -95,7 +95,7 @@ impl Clone for Clones {
 fn a_loop_whose_arguments_cannot_be_cloned_for_each_worker_is_not_left_running() {
     in_runtime(2, || {
         let start =
-            || collections::par_for_each_with(0..usize::MAX, const { |_, _: Clones| call(6) }, Clones(1));
+            || collections::par_for_each_with(0..usize::MAX, const { |_, _: &Clones| call(6) }, Clones(1));
         assert!(std::panic::catch_unwind(start).is_err());
         wait_until_quiet(6);
     });

@@ -61,7 +61,7 @@ fn a_worker_that_is_listed_twice_takes_part_twice() {
         assert_eq!(numbers.into_iter().sum::<usize>(), 4950);
         let (queue, counter) = (DistQueue::on(&twice), DistCounter::on(&twice));
         queue.extend(0..100_u64);
-        let count = |_, _: &mut Vec<u64>, counter: DistCounter| counter.add(1);
+        let count = |_, _: &mut Vec<u64>, counter: &DistCounter| counter.add(1);
         queue.par_for_each_with(count, counter.clone());
         assert_eq!(counter.sum(), 100);
     });
@@ -88,7 +88,7 @@ fn a_loop_on_the_workers_of_a_property_meets_it_without_a_request() {
     in_runtime(2, || {
         let there = Trustee::all()[1];
         let count = there.entrust(0_u64);
-        let add = |_, count: gossamer::Trust<u64>| count.apply_here(|count| *count += 1);
+        let add = |_, count: &gossamer::Trust<u64>| count.apply_here(|count| *count += 1);
         IndexRange::from(0..100).on(&[there]).par_for_each_with(add, count.clone());
         assert_eq!(count.apply(|count| *count), 100);
     });

@@ -30,8 +30,9 @@ fn a_loop_without_captures_needs_no_macro() {
     in_runtime(2, || {
         collections::par_for_each(0..100, |number| assert!(number < 100));
         let count = entrust(0_usize);
-        let body =
-            |number: usize, count: gossamer::Trust<usize>| count.apply_with(|count, by| *count += by, number);
+        let body = |number: usize, count: &gossamer::Trust<usize>| {
+            count.apply_with(|count, by| *count += by, number)
+        };
         collections::par_for_each_with(0..100, body, count.clone());
         assert_eq!(count.apply(|count| *count), 4950);
     });

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod cancelling;
+mod captures;
 mod chosen;
 mod files;
 mod folds;

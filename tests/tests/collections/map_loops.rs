@@ -60,7 +60,7 @@ fn loops_without_captures_need_no_macro() {
         let map = DistMap::new();
         (0..100_u64).for_each(|key| _ = map.insert(key, key));
         assert_eq!(map.par_map(|key, value| key + value).get(7), Some(14));
-        assert_eq!(map.par_filter_with(|key, _, most| *key < most, 10).len(), 10);
+        assert_eq!(map.par_filter_with(|key, _, most| key < most, 10).len(), 10);
         assert_eq!(map.par_fold(0, |sum, _, value| sum + value).into_iter().sum::<u64>(), 4950);
         assert_eq!(map.par_map_reduce_with(|_, value, by| value * by, 2, u64::max), Some(198));
     });

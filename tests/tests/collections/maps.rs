@@ -255,7 +255,7 @@ fn sets() {
     }
     fibers.into_iter().for_each(|fiber| fiber.join());
     assert_eq!((set.len(), set.trustees()), (800, Trustee::all()));
-    set.as_map().retain_with(|key, (), least| *key >= least, 300);
+    set.as_map().retain_with(|key, (), least| key >= least, 300);
     let mut keys: Vec<_> = set.chunks().flatten().collect();
     keys.sort_unstable();
     assert!(keys.into_iter().eq(300..800));

@@ -105,7 +105,7 @@ fn loop_twice_at_once() {
     assert_eq!((done.apply(|done| *done), queue.len()), (1000, 0));
 }
 
-fn count_one(_: i32, _: &mut Vec<i32>, done: Trust<usize>) {
+fn count_one(_: i32, _: &mut Vec<i32>, done: &Trust<usize>) {
     done.apply(const { |done: &mut usize| *done += 1 });
 }
 

@@ -156,7 +156,7 @@ fn a_sort_that_is_cancelled_at_any_time_loses_no_element_and_others_can_follow()
         for round in 0..60 {
             let sorted = vector.clone();
             let fiber = spawn_local(move || {
-                sorted.par_sort_by_key_with(|number, by| number.wrapping_mul(by), 2 * round + 1)
+                sorted.par_sort_by_key_with(|number, by| number.wrapping_mul(*by), 2 * round + 1)
             });
             (0..random.usize(..12)).for_each(|_| yield_now());
             fiber.cancel();

@@ -31,7 +31,7 @@ fn iterate(order: usize, number: usize, len: usize) {
 
 fn ours(order: usize, len: usize) -> f64 {
     let start = Instant::now();
-    let body = const { |number, (order, len): (usize, usize)| iterate(order, number, len) };
+    let body = const { |number, (order, len): &(usize, usize)| iterate(*order, number, *len) };
     collections::par_for_each_with(0..len, body, (order, len));
     start.elapsed().as_secs_f64()
 }

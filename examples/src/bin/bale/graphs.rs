@@ -15,7 +15,7 @@ const ROWS_AT_ONCE: usize = 256;
 pub fn triangles(size: usize) -> (String, Duration) {
     // Many neighbours, so that there are triangles.
     let near = const {
-        |vertex: usize, ()| {
+        |vertex: usize, (): &()| {
             let mut row: Vec<_> =
                 (0..vertex.min(8)).map(|edge| random(edge, vertex, vertex.min(30))).collect();
             row.sort_unstable();

@@ -12,9 +12,9 @@ pub type Matrix = DistVec<Vec<u32>>;
 /// A matrix with this many rows and columns, and up to eight elements in a row.
 pub fn random_matrix(size: usize) -> Matrix {
     let row = const {
-        |index: usize, size: usize| {
+        |index: usize, size: &usize| {
             let mut row: Vec<_> =
-                (0..random(1, index, 9)).map(|edge| random(2 + edge, index, size) as u32).collect();
+                (0..random(1, index, 9)).map(|edge| random(2 + edge, index, *size) as u32).collect();
             row.sort_unstable();
             row.dedup();
             row

@@ -41,11 +41,11 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         F: FnOnce(A, &K, &V) -> A + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let fold = move |before, key: &K, value: &V, ()| closure(before, key, value);
-        self.fold_around::<F, _, _, _>(initial, fold, ())
+        let fold = move |()| move |before, key: &K, value: &V| closure(before, key, value);
+        self.fold_around::<F, _, _, _, _>(initial, fold, ())
     }
 
-    /// Like [`par_fold`](Self::par_fold), with a clone of `arguments` for each entry.
+    /// Like [`par_fold`](Self::par_fold), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -67,43 +67,48 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         arguments: C,
     ) -> Vec<A>
     where
-        F: FnOnce(A, &K, &V, C) -> A + Send + Copy + 'static,
+        F: Fn(A, &K, &V, &C) -> A + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.fold_around::<F, _, _, _>(initial, closure, arguments)
+        let lend =
+            move |arguments: C| move |before, key: &K, value: &V| closure(before, key, value, &arguments);
+        self.fold_around::<F, _, _, _, _>(initial, lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F>(
+    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F, G>(
         &self,
         initial: A,
         arguments: C,
         closure: F,
     ) -> Vec<A>
     where
-        F: FnOnce(A, &K, &V, C) -> A + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(A, &K, &V) -> A,
     {
-        self.par_fold_with(initial, closure, arguments)
+        const { refuse_captures::<F>() };
+        self.fold_around::<F, _, _, _, _>(initial, closure, arguments)
     }
 
     #[track_caller]
-    fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F>(
+    fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F, G>(
         &self,
         initial: A,
         closure: F,
         arguments: C,
     ) -> Vec<A>
     where
-        F: FnOnce(A, &K, &V, C) -> A + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(A, &K, &V) -> A,
     {
         let fold = move |part: &OwnEntries<K, V>, (initial, arguments): (A, C)| {
-            let mut folded = Some(initial);
+            let (closure, mut folded) = (closure(arguments), Some(initial));
             part.for_each(|key, value| {
                 // The value is only absent while the closure has it.
                 let before = folded.take();
-                folded = before.map(|before| closure(before, key, value, arguments.clone()));
+                folded = before.map(|before| closure(before, key, value));
             });
             folded
         };
@@ -144,17 +149,17 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.map_reduce_around::<F, _, _, _, _>(move |key, value, ()| map(key, value), (), reduce)
+        self.map_reduce_around::<F, _, _, _, _, _>(move |()| move |key, value| map(key, value), (), reduce)
     }
 
-    /// Like [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each entry.
+    /// Like [`par_map_reduce`](Self::par_map_reduce), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistMap;
     /// let prices = DistMap::new();
     /// [("tea", 3), ("milk", 1)].map(|(name, price)| prices.insert(name.to_owned(), price));
-    /// let of_crate = |_: &String, price: &u64, pieces: u64| price * pieces;
+    /// let of_crate = |_: &String, price: &u64, pieces: &u64| price * pieces;
     /// let dearest = prices.par_map_reduce_with(of_crate, 12, |one, other| one.max(other));
     /// assert_eq!(dearest, Some(36));
     /// # });
@@ -170,46 +175,50 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         reduce: R,
     ) -> Option<U>
     where
-        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+        F: Fn(&K, &V, &C) -> U + Send + Copy + 'static,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.map_reduce_around::<F, _, _, _, _>(map, arguments, reduce)
+        let lend = move |arguments: C| move |key: &K, value: &V| map(key, value, &arguments);
+        self.map_reduce_around::<F, _, _, _, _, _>(lend, arguments, reduce)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, R>(
+    pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, G, R>(
         &self,
         arguments: C,
         map: F,
         reduce: R,
     ) -> Option<U>
     where
-        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &V) -> U,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
-        self.par_map_reduce_with(map, arguments, reduce)
+        const { refuse_captures::<F>() };
+        self.map_reduce_around::<F, _, _, _, _, _>(map, arguments, reduce)
     }
 
     #[track_caller]
-    fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(
+    fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, G, R>(
         &self,
         map: F,
         arguments: C,
         reduce: R,
     ) -> Option<U>
     where
-        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &V) -> U,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<R>() };
         require_constant::<R>(self.parts().iter().map(|part| part.trustee()), "par_map_reduce");
         let of_part = move |part: &OwnEntries<K, V>, arguments: C| {
-            let mut reduced: Option<U> = None;
+            let (map, mut reduced) = (map(arguments), None::<U>);
             part.for_each(|key, value| {
-                let mapped = map(key, value, arguments.clone());
+                let mapped = map(key, value);
                 reduced = Some(match reduced.take() {
                     Some(before) => reduce(before, mapped),
                     None => mapped,

@@ -27,7 +27,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// A fiber on each worker: two requests each, of some tens of bytes and the captures of the closure, which are cloned for each entry.
+    /// A fiber on each worker: two requests each, of some tens of bytes and the captures of the closure.
     /// No entry travels. The fibers take turns and visit the entries like [`par_for_each`](Self::par_for_each).
     ///
     /// # Panics
@@ -38,10 +38,10 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         F: FnOnce(&K, &V) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.made_of_each::<F, _, _, _>(move |key, value, ()| Some(closure(key, value)), ())
+        self.made_of_each::<F, _, _, _, _>(move |()| move |key, value| Some(closure(key, value)), ())
     }
 
-    /// Like [`par_map`](Self::par_map), with a clone of `arguments` for each entry.
+    /// Like [`par_map`](Self::par_map), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -58,25 +58,31 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn par_map_with<C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistMap<K, U>
     where
-        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+        F: Fn(&K, &V, &C) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let make = move |key: &K, value: &V, arguments| Some(closure(key, value, arguments));
-        self.made_of_each::<F, _, _, _>(make, arguments)
+        let make = move |arguments: C| move |key: &K, value: &V| Some(closure(key, value, &arguments));
+        self.made_of_each::<F, _, _, _, _>(make, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_map_with<C: Captured + Clone, U: 'static, F>(
+    pub fn __par_map_with<C: Captured + Clone, U: 'static, F, G>(
         &self,
         arguments: C,
         closure: F,
     ) -> DistMap<K, U>
     where
-        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &V) -> U,
     {
-        self.par_map_with(closure, arguments)
+        const { refuse_captures::<F>() };
+        let make = move |arguments| {
+            let closure = closure(arguments);
+            move |key: &K, value: &V| Some(closure(key, value))
+        };
+        self.made_of_each::<F, _, _, _, _>(make, arguments)
     }
 
     /// A map, on the same workers, of clones of those entries for which a closure returns true. To remove entries
@@ -111,18 +117,17 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         F: FnOnce(&K, &V) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let make = move |key: &K, value: &V, ()| closure(key, value).then(|| value.clone());
-        self.made_of_each::<F, _, _, _>(make, ())
+        self.filtered::<F, _, _, _>(move |()| move |key, value| closure(key, value), ())
     }
 
-    /// Like [`par_filter`](Self::par_filter), with a clone of `arguments` for each entry.
+    /// Like [`par_filter`](Self::par_filter), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistMap;
     /// let prices = DistMap::new();
     /// [("tea", 3_u64), ("milk", 1)].map(|(name, price)| prices.insert(name.to_owned(), price));
-    /// let cheap = prices.par_filter_with(|_, price, most| *price <= most, 2);
+    /// let cheap = prices.par_filter_with(|_, price, most| price <= most, 2);
     /// assert_eq!((cheap.len(), cheap.get("milk".to_owned())), (1, Some(1)));
     /// # });
     /// ```
@@ -134,35 +139,52 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     pub fn par_filter_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
     where
         V: Clone,
-        F: FnOnce(&K, &V, C) -> bool + Send + Copy + 'static,
+        F: Fn(&K, &V, &C) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let make = move |key: &K, value: &V, arguments| closure(key, value, arguments).then(|| value.clone());
-        self.made_of_each::<F, _, _, _>(make, arguments)
+        let lend = move |arguments: C| move |key: &K, value: &V| closure(key, value, &arguments);
+        self.filtered::<F, _, _, _>(lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     #[must_use]
-    pub fn __par_filter_with<C: Captured + Clone, F>(&self, arguments: C, closure: F) -> Self
+    pub fn __par_filter_with<C: Captured + Clone, F, G>(&self, arguments: C, closure: F) -> Self
     where
         V: Clone,
-        F: FnOnce(&K, &V, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &V) -> bool,
     {
-        self.par_filter_with(closure, arguments)
+        const { refuse_captures::<F>() };
+        self.filtered::<F, _, _, _>(closure, arguments)
+    }
+
+    #[track_caller]
+    fn filtered<N, C: NoRef + Clone, F, G>(&self, closure: F, arguments: C) -> Self
+    where
+        V: Clone,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &V) -> bool,
+    {
+        let make = move |arguments| {
+            let closure = closure(arguments);
+            move |key: &K, value: &V| closure(key, value).then(|| value.clone())
+        };
+        self.made_of_each::<N, _, _, _, _>(make, arguments)
     }
 
     /// A map of the values that a closure makes, with the same hash function, so that each key stays where it is.
     #[track_caller]
-    fn made_of_each<N, C: NoRef + Clone, U: 'static, F>(&self, make: F, arguments: C) -> DistMap<K, U>
+    fn made_of_each<N, C: NoRef + Clone, U: 'static, F, G>(&self, make: F, arguments: C) -> DistMap<K, U>
     where
-        F: FnOnce(&K, &V, C) -> Option<U> + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &V) -> Option<U>,
     {
         let make = move |part: &OwnEntries<K, V>, (hashing, arguments): (Hashing, C)| {
-            let mut made = Entries::new(hashing);
+            let (make, mut made) = (make(arguments), Entries::new(hashing));
             part.for_each(|key, value| {
-                if let Some(value) = make(key, value, arguments.clone()) {
+                if let Some(value) = make(key, value) {
                     made.entry(hashing.hash(key), key.clone(), value);
                 }
             });

@@ -44,16 +44,16 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         F: FnOnce(&mut V, V) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.merges_around::<F, _, _>(move |value, more, ()| merge(value, more), ())
+        self.merges_around::<F, _, _, _>(move |()| move |value: &mut V, more| merge(value, more), ())
     }
 
-    /// Like [`merges`](Self::merges), with a clone of `shared` passed to the closure each time; it is sent once with each batch.
+    /// Like [`merges`](Self::merges), with `shared`, which each call gets by reference; it is sent once with each batch.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistMap;
     /// let warnings = DistMap::new();
-    /// let mut merges = warnings.merges_with(|count: &mut u64, more, most| *count = (*count + more).min(most), 3);
+    /// let mut merges = warnings.merges_with(|count: &mut u64, more, most| *count = (*count + more).min(*most), 3);
     /// ["disk", "fan", "disk", "disk", "disk"].map(|of| merges.push_ref(of, 1));
     /// merges.finish();
     /// assert_eq!(warnings.get("disk".to_owned()), Some(3)); // no more than are shown
@@ -63,37 +63,41 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn merges_with<C: NoRef + Clone, F>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
     where
-        F: FnOnce(&mut V, V, C) + Send + Copy + 'static,
+        F: Fn(&mut V, V, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.merges_around::<F, _, _>(merge, shared)
+        let lend = move |shared: C| move |value: &mut V, more| merge(value, more, &shared);
+        self.merges_around::<F, _, _, _>(lend, shared)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __merges_with<C: Captured + Clone, F>(&self, shared: C, merge: F) -> KeyedUpdates<K, V>
+    pub fn __merges_with<C: Captured + Clone, F, G>(&self, shared: C, merge: F) -> KeyedUpdates<K, V>
     where
-        F: FnOnce(&mut V, V, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&mut V, V) + 'static,
     {
-        self.merges_with(merge, shared)
+        const { refuse_captures::<F>() };
+        self.merges_around::<F, _, _, _>(merge, shared)
     }
 
     #[track_caller]
-    fn merges_around<N, C: NoRef + Clone, F>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
+    fn merges_around<N, C: NoRef + Clone, F, G>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
     where
-        F: FnOnce(&mut V, V, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&mut V, V) + 'static,
     {
-        let here = shared.clone();
         let serve = move |entries: &mut Entries<K, V>, (batch, shared): (KeyedBatch<K, V>, C)| {
+            let merge = merge(shared);
             serve(entries, batch, |entries, hash, key, value| {
                 let (there, more) = entries.entry(hash, key, value);
                 if let Some(more) = more {
-                    merge(there, more, shared.clone());
+                    merge(there, more);
                 }
             })
         };
-        let combine = Box::new(move |value: &mut V, more| merge(value, more, here.clone()));
+        let combine = Box::new(merge(shared.clone()));
         self.keyed::<N, _, _, _>(serve, shared, Some(combine))
     }
 
@@ -118,15 +122,16 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         F: FnOnce(&mut V, A) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.updates_around::<F, _, _, _>(default, move |value, argument, ()| closure(value, argument), ())
+        let plain = move |()| move |value: &mut V, argument| closure(value, argument);
+        self.updates_around::<F, _, _, _, _>(default, plain, ())
     }
 
-    /// Like [`updates`](Self::updates), with a clone of `shared` passed to the closure for each update; it is sent once with each batch.
+    /// Like [`updates`](Self::updates), with `shared`, which each call gets by reference; it is sent once with each batch.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// let prices = gossamer::collections::DistMap::new();
-    /// let mut raise = prices.updates_with(100, |price: &mut u64, by: u64, limit: u64| *price = (*price + by).min(limit), 120);
+    /// let mut raise = prices.updates_with(100, |price: &mut u64, by: u64, limit: &u64| *price = (*price + by).min(*limit), 120);
     /// ["tea", "milk", "tea"].into_iter().for_each(|name| raise.push(name.to_owned(), 15));
     /// raise.finish();
     /// assert_eq!((prices.get("tea".to_owned()), prices.get("milk".to_owned())), (Some(120), Some(115)));
@@ -141,16 +146,17 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     ) -> KeyedUpdates<K, A>
     where
         V: Clone,
-        F: FnOnce(&mut V, A, C) + Send + Copy + 'static,
+        F: Fn(&mut V, A, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.updates_around::<F, _, _, _>(default, closure, shared)
+        let lend = move |shared: C| move |value: &mut V, argument| closure(value, argument, &shared);
+        self.updates_around::<F, _, _, _, _>(default, lend, shared)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __updates_with<A: NoRef, C: Captured + Clone, F>(
+    pub fn __updates_with<A: NoRef, C: Captured + Clone, F, G>(
         &self,
         default: V,
         shared: C,
@@ -158,13 +164,15 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     ) -> KeyedUpdates<K, A>
     where
         V: Clone,
-        F: FnOnce(&mut V, A, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&mut V, A),
     {
-        self.updates_with(default, closure, shared)
+        const { refuse_captures::<F>() };
+        self.updates_around::<F, _, _, _, _>(default, closure, shared)
     }
 
     #[track_caller]
-    fn updates_around<N, A: NoRef, C: NoRef + Clone, F>(
+    fn updates_around<N, A: NoRef, C: NoRef + Clone, F, G>(
         &self,
         default: V,
         closure: F,
@@ -172,13 +180,15 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     ) -> KeyedUpdates<K, A>
     where
         V: Clone,
-        F: FnOnce(&mut V, A, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&mut V, A),
     {
         type Shared<V, C> = (V, C);
         let serve = move |entries: &mut Entries<K, V>, (batch, shared): (KeyedBatch<K, A>, Shared<V, C>)| {
             let (default, shared) = shared;
+            let closure = closure(shared);
             serve(entries, batch, |entries, hash, key, argument| {
-                closure(entries.or_insert_with(hash, key, || default.clone()), argument, shared.clone());
+                closure(entries.or_insert_with(hash, key, || default.clone()), argument);
             })
         };
         self.keyed::<N, _, _, _>(serve, (default, shared), None)

@@ -21,7 +21,6 @@ pub use entries::Entries;
 pub use keyed_updates::KeyedUpdates;
 
 pub(in crate::collections) use parts::OwnEntries;
-use whole::take_turn;
 
 use crate::collections::dist_map::hashing::Hashing;
 use crate::{Decoder, Encoder, Malformed, NoRef, Pending, Sharded, Trust, Trustee};

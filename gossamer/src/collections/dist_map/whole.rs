@@ -2,15 +2,9 @@
 
 use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::operation::refuse_captures;
-use crate::trust::rethrow;
 use crate::wire::captured::Captured;
 use crate::worker::require_fiber;
-use crate::{NoRef, Replies, Trustee};
-use std::panic::Location;
-use std::time::{Duration, Instant};
-
-/// How long a worker goes on before it serves the requests of others.
-const TURN: Duration = Duration::from_micros(100);
+use crate::{NoRef, Trustee};
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
     /// The number of entries. One request for each worker; entries that are inserted or removed meanwhile may or may
@@ -163,11 +157,11 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// A request of 8 bytes, and an answer of 16, for each turn. The captures of the closure are sent along, and
-    /// cloned for each entry.
+    /// A request to each worker, with the captures of the closure, and 16 bytes back. Where that is not over after one
+    /// turn, a fiber on each worker, which is sent the captures once more. Each call borrows them.
     ///
     /// # Panics
-    /// If the closure panics: its worker stops there, and the others finish what they have begun
+    /// If the closure panics: its worker stops there, and the others when they have finished their turn
     /// ([Panics](Self#panics)).
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
@@ -175,10 +169,10 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         F: FnOnce(&K, &mut V) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.for_each_around::<F, _, _>(move |key, value, ()| closure(key, value), ());
+        self.for_each_around::<F, _, _, _>(move |()| move |key, value| closure(key, value), ());
     }
 
-    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each entry.
+    /// Like [`par_for_each`](Self::par_for_each), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -195,36 +189,41 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
-        F: FnOnce(&K, &mut V, C) + Send + Copy + 'static,
+        F: Fn(&K, &mut V, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.for_each_around::<F, _, _>(closure, arguments);
+        let lend = move |arguments: C| move |key: &K, value: &mut V| closure(key, value, &arguments);
+        self.for_each_around::<F, _, _, _>(lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
+    pub fn __par_for_each_with<C: Captured + Clone, F, G>(&self, arguments: C, closure: F)
     where
-        F: FnOnce(&K, &mut V, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &mut V),
     {
-        self.par_for_each_with(closure, arguments);
+        const { refuse_captures::<F>() };
+        self.for_each_around::<F, _, _, _>(closure, arguments);
     }
 
     #[track_caller]
-    fn for_each_around<N, C: NoRef + Clone, F>(&self, closure: F, arguments: C)
+    fn for_each_around<N, C: NoRef + Clone, F, G>(&self, closure: F, arguments: C)
     where
-        F: FnOnce(&K, &mut V, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &mut V),
     {
         require_fiber("par_for_each");
-        let turn = move |entries: &mut Entries<K, V>, (position, arguments): (u64, C)| {
-            take_turn(position, |position| {
+        let visit = move |arguments| {
+            let closure = closure(arguments);
+            move |entries: &mut Entries<K, V>, position| {
                 let (bucket, next) = entries.at_mut(position);
-                bucket.iter_mut().for_each(|(key, value)| closure(key, value, arguments.clone()));
+                bucket.iter_mut().for_each(|(key, value)| closure(key, value));
                 next
-            })
+            }
         };
-        self.in_turns::<N, _, _>(turn, arguments);
+        self.in_turns::<N, _, _, _>(visit, arguments);
     }
 
     /// Removes the entries for which a closure returns `false`, on all workers at once.
@@ -251,17 +250,17 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         F: FnOnce(&K, &mut V) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.retain_around::<F, _, _>(move |key, value, ()| keep(key, value), ());
+        self.retain_around::<F, _, _, _>(move |()| move |key, value| keep(key, value), ());
     }
 
-    /// Like [`retain`](Self::retain), with a clone of `arguments` for each entry.
+    /// Like [`retain`](Self::retain), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// let numbers = gossamer::collections::DistMap::new();
     /// (0..100).for_each(|number| _ = numbers.insert(number, number * number));
     /// let least = 50;
-    /// numbers.retain_with(|number, _, least| *number >= least, least);
+    /// numbers.retain_with(|number, _, least| number >= least, least);
     /// assert_eq!((numbers.len(), numbers.get(49), numbers.get(50)), (50, None, Some(2500)));
     /// # });
     /// ```
@@ -271,7 +270,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// use gossamer::collections::DistMap;
     /// let squares = DistMap::new();
     /// squares.insert(3_u64, 9_u64);
-    /// squares.retain_with(|_, square, bound| *square > bound, 10);
+    /// squares.retain_with(|_, square, bound| *square > *bound, 10);
     /// assert!(squares.is_empty());
     /// # });
     /// ```
@@ -281,73 +280,36 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn retain_with<C: NoRef + Clone, F>(&self, keep: F, arguments: C)
     where
-        F: FnOnce(&K, &mut V, C) -> bool + Send + Copy + 'static,
+        F: Fn(&K, &mut V, &C) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.retain_around::<F, _, _>(keep, arguments);
+        let lend = move |arguments: C| move |key: &K, value: &mut V| keep(key, value, &arguments);
+        self.retain_around::<F, _, _, _>(lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __retain_with<C: Captured + Clone, F>(&self, arguments: C, keep: F)
+    pub fn __retain_with<C: Captured + Clone, F, G>(&self, arguments: C, keep: F)
     where
-        F: FnOnce(&K, &mut V, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &mut V) -> bool,
     {
-        self.retain_with(keep, arguments);
+        const { refuse_captures::<F>() };
+        self.retain_around::<F, _, _, _>(keep, arguments);
     }
 
     #[track_caller]
-    pub(in crate::collections) fn retain_around<N, C: NoRef + Clone, F>(&self, keep: F, arguments: C)
+    pub(in crate::collections) fn retain_around<N, C: NoRef + Clone, F, G>(&self, keep: F, arguments: C)
     where
-        F: FnOnce(&K, &mut V, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K, &mut V) -> bool,
     {
         require_fiber("retain");
-        let turn = move |entries: &mut Entries<K, V>, (position, arguments): (u64, C)| {
-            take_turn(position, |position| {
-                entries.retain_at(position, |key, value| keep(key, value, arguments.clone()))
-            })
+        let visit = move |arguments| {
+            let keep = keep(arguments);
+            move |entries: &mut Entries<K, V>, position| entries.retain_at(position, &keep)
         };
-        self.in_turns::<N, _, _>(turn, arguments);
-    }
-
-    /// Makes each worker take turns, from one position to the next, until there is none.
-    #[track_caller]
-    fn in_turns<N, C: NoRef + Clone, F>(&self, turn: F, arguments: C)
-    where
-        F: FnOnce(&mut Entries<K, V>, (u64, C)) -> Option<u64> + Send + Copy + 'static,
-    {
-        let (mut replies, mut failed) = (Replies::new(), None);
-        let caller = Location::caller();
-        let go_on = |replies: &Replies<usize, Option<u64>>, part: usize, position: u64| {
-            let entries = &self.shards.shards()[part];
-            entries.send_into::<N, _, _, _, _>(replies, part, turn, (position, arguments.clone()), caller);
-        };
-        for part in 0..self.shards.shards().len() {
-            go_on(&replies, part, 0);
-        }
-        while let Some((part, reply)) = replies.next() {
-            match reply {
-                Ok(Some(position)) if failed.is_none() => go_on(&replies, part, position),
-                Ok(_) => {}
-                Err(error) => {
-                    failed.get_or_insert(error);
-                }
-            }
-        }
-        if let Some(error) = failed {
-            rethrow(error, caller);
-        }
-    }
-}
-
-/// Goes from position to position until the turn is over, or to the end.
-pub(super) fn take_turn(mut position: u64, mut visit: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
-    let begun = Instant::now();
-    loop {
-        position = visit(position)?;
-        if begun.elapsed() > TURN {
-            return Some(position);
-        }
+        self.in_turns::<N, _, _, _>(visit, arguments);
     }
 }

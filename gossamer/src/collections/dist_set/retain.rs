@@ -19,24 +19,24 @@ impl<K: 'static> DistSet<K> {
     /// ```
     ///
     /// # Panics
-    /// If the closure panics: its worker stops there, and the others finish what they have begun. Where the caller
-    /// cannot wait.
+    /// If the closure panics: its worker stops there, and the others when they have finished their turn. Where the
+    /// caller cannot wait.
     #[track_caller]
     pub fn retain<F>(&self, keep: F)
     where
         F: FnOnce(&K) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.as_map().retain_around::<F, _, _>(move |key, (), ()| keep(key), ());
+        self.as_map().retain_around::<F, _, _, _>(move |()| move |key, ()| keep(key), ());
     }
 
-    /// Like [`retain`](Self::retain), with a clone of `arguments` for each key.
+    /// Like [`retain`](Self::retain), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// let numbers = gossamer::collections::DistSet::new();
     /// numbers.extend(0..10_u64);
-    /// numbers.retain_with(|number, least| *number >= least, 7);
+    /// numbers.retain_with(|number, least| number >= least, 7);
     /// assert_eq!(numbers.len(), 3);
     /// # });
     /// ```
@@ -46,19 +46,26 @@ impl<K: 'static> DistSet<K> {
     #[track_caller]
     pub fn retain_with<C: NoRef + Clone, F>(&self, keep: F, arguments: C)
     where
-        F: FnOnce(&K, C) -> bool + Send + Copy + 'static,
+        F: Fn(&K, &C) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.as_map().retain_around::<F, _, _>(move |key, (), arguments| keep(key, arguments), arguments);
+        let lend = move |arguments: C| move |key: &K, (): &mut ()| keep(key, &arguments);
+        self.as_map().retain_around::<F, _, _, _>(lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __retain_with<C: Captured + Clone, F>(&self, arguments: C, keep: F)
+    pub fn __retain_with<C: Captured + Clone, F, G>(&self, arguments: C, keep: F)
     where
-        F: FnOnce(&K, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&K) -> bool,
     {
-        self.retain_with(keep, arguments);
+        const { refuse_captures::<F>() };
+        let make = move |arguments| {
+            let keep = keep(arguments);
+            move |key: &K, (): &mut ()| keep(key)
+        };
+        self.as_map().retain_around::<F, _, _, _>(make, arguments);
     }
 }

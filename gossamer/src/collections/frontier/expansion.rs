@@ -24,6 +24,24 @@ const FETCHED_BEFORE: usize = 4;
 /// Elements between two looks at the clock.
 const BETWEEN: usize = 64;
 
+/// A closure that takes captures once and makes the closure that is called for each element: a name for the result of
+/// that which `FnOnce` has not.
+pub trait Make<C>: Send + Copy + 'static {
+    /// What is called.
+    type Made;
+
+    /// Takes the captures.
+    fn make(self, captures: C) -> Self::Made;
+}
+
+impl<C, G, F: FnOnce(C) -> G + Send + Copy + 'static> Make<C> for F {
+    type Made = G;
+
+    fn make(self, captures: C) -> G {
+        self(captures)
+    }
+}
+
 /// A prepared round of a [`Frontier`](crate::collections::Frontier): what
 /// [`par_for_each`](crate::collections::Frontier::par_for_each) returns. [`apply`](Self::apply) runs it.
 #[must_use = "nothing is done before `apply`"]
@@ -43,7 +61,7 @@ where
     A: NoRef,
     C: NoRef + Clone,
     N: 'static,
-    F: FnOnce(usize, &T, &R, &mut Outgoing<A>, C) + Send + Copy + 'static,
+    F: Make<C, Made: Fn(usize, &T, &R, &mut Outgoing<A>)>,
 {
     #[track_caller]
     pub(super) fn new(vector: &'a DistVec<T>, rows: &'a DistVec<R>, expand: F, arguments: C) -> Self {
@@ -96,13 +114,13 @@ where
         G: FnOnce(&mut T, A, &mut Marker<'_>) + Send + Copy + 'static,
     {
         const { refuse_captures::<G>() };
-        let plain = move |element: &mut T, argument, next: &mut Marker<'_>, ()| {
-            closure(element, argument, next);
+        let plain = move |()| {
+            move |element: &mut T, argument, next: &mut Marker<'_>| closure(element, argument, next)
         };
-        self.run::<G, _, _>(plain, ())
+        self.run::<G, _, _, _>(plain, ())
     }
 
-    /// Like [`apply`](Self::apply), with a clone of `shared` for each element that follows.
+    /// Like [`apply`](Self::apply), with `shared`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -126,35 +144,38 @@ where
     #[track_caller]
     pub fn apply_with<D: NoRef + Clone, G>(self, closure: G, shared: D) -> u64
     where
-        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
+        G: Fn(&mut T, A, &mut Marker<'_>, &D) + Send + Copy + 'static,
     {
         const { refuse_captures::<G>() };
-        self.run::<G, _, _>(closure, shared)
+        let lend = move |shared: D| {
+            move |element: &mut T, argument, next: &mut Marker<'_>| closure(element, argument, next, &shared)
+        };
+        self.run::<G, _, _, _>(lend, shared)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __apply_with<D: Captured + Clone, G>(self, shared: D, closure: G) -> u64
+    pub fn __apply_with<D: Captured + Clone, G, H>(self, shared: D, closure: G) -> u64
     where
-        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
+        G: FnOnce(D) -> H + Send + Copy + 'static,
+        H: Fn(&mut T, A, &mut Marker<'_>),
     {
-        self.apply_with(closure, shared)
+        const { refuse_captures::<G>() };
+        self.run::<G, _, _, _>(closure, shared)
     }
 
     #[track_caller]
-    fn run<M: 'static, D: NoRef + Clone, G>(self, apply: G, shared: D) -> u64
+    fn run<M: 'static, D: NoRef + Clone, G, H>(self, apply: G, shared: D) -> u64
     where
-        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
+        G: FnOnce(D) -> H + Send + Copy + 'static,
+        H: Fn(&mut T, A, &mut Marker<'_>),
     {
         let Self { vector, rows, expand, arguments, .. } = self;
         require_constant::<M>(vector.trustees().into_iter(), "Expansion::apply");
         let fiber = move |(part, vector, rows, arguments, shared): (usize, DistVec<T>, DistVec<R>, C, D)| {
             let round = Expander { part, vector: &vector, rows: &rows };
-            let expand = |index, element: &T, row: &R, out: &mut Outgoing<A>| {
-                expand(index, element, row, out, arguments.clone());
-            };
-            round.run::<M, _, _, _>(expand, apply, shared.clone())
+            round.run::<M, _, _, _, _>(expand.make(arguments), apply, shared)
         };
         let mut fibers = FibersOfCall::new();
         // Not `map`, whose closure would be named as the caller when a panic is reported.
@@ -181,17 +202,18 @@ struct Expander<'a, T: 'static, R: 'static> {
 
 impl<T: 'static, R: 'static> Expander<'_, T, R> {
     /// Returns how many updates it sent.
-    fn run<M, A: NoRef, D: NoRef + Clone, G>(
+    fn run<M, A: NoRef, D: NoRef + Clone, G, H>(
         &self,
-        mut expand: impl FnMut(usize, &T, &R, &mut Outgoing<A>),
+        expand: impl Fn(usize, &T, &R, &mut Outgoing<A>),
         apply: G,
         shared: D,
     ) -> u64
     where
-        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
+        G: FnOnce(D) -> H + Send + Copy + 'static,
+        H: Fn(&mut T, A, &mut Marker<'_>),
     {
         let own = &self.vector.parts[self.part];
-        let updates = self.vector.updates_around::<M, _, _, _>(apply, shared);
+        let updates = self.vector.updates_around::<M, _, _, _, _>(apply, shared);
         let (front, sent) = own.apply_here(|elements| {
             let marks = elements.with_marks().1;
             (Rc::clone(&marks.front), std::mem::take(&mut marks.sent))
@@ -199,7 +221,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
         let (mut out, mut done, mut count) = (Outgoing::new(updates, sent), 0, 0);
         while done < front.len() {
             let turn = own.visit_both(&self.rows.parts[self.part], |elements, rows| {
-                take_turn(elements, rows, &front[done..], &mut out, &mut expand)
+                take_turn(elements, rows, &front[done..], &mut out, &expand)
             });
             out.settle();
             while let Some((part, batch)) = out.full.pop() {
@@ -231,7 +253,7 @@ fn take_turn<T, R, A: NoRef>(
     rows: &Elements<R>,
     front: &[u32],
     out: &mut Outgoing<A>,
-    mut expand: impl FnMut(usize, &T, &R, &mut Outgoing<A>),
+    expand: impl Fn(usize, &T, &R, &mut Outgoing<A>),
 ) -> Result<usize, (usize, Box<dyn Any + Send>)> {
     let (begun, mut done) = (Instant::now(), 0);
     let run = AssertUnwindSafe(|| {

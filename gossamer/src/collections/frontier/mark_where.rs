@@ -35,17 +35,17 @@ impl<T: 'static> Frontier<T> {
         F: FnOnce(usize, &T) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.mark_around::<F, _, _>(move |index, element, ()| closure(index, element), ());
+        self.mark_around::<F, _, _, _>(move |()| move |index, element| closure(index, element), ());
     }
 
-    /// Like [`mark_where`](Self::mark_where), with a clone of `arguments` for each element.
+    /// Like [`mark_where`](Self::mark_where), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::{DistVec, Frontier};
     /// let degrees = DistVec::from_slice(&[3, 1, 0, 2, 1]);
     /// let mut front = Frontier::of(&degrees);
-    /// front.mark_where_with(|_, degree, most: u32| *degree <= most, 2);
+    /// front.mark_where_with(|_, degree, most: &u32| degree <= most, 2);
     /// assert_eq!(front.swap(), 4);
     /// # });
     /// ```
@@ -55,31 +55,35 @@ impl<T: 'static> Frontier<T> {
     #[track_caller]
     pub fn mark_where_with<C: NoRef + Clone, F>(&mut self, closure: F, arguments: C)
     where
-        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.mark_around::<F, _, _>(closure, arguments);
+        let lend = move |arguments: C| move |index, element: &T| closure(index, element, &arguments);
+        self.mark_around::<F, _, _, _>(lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __mark_where_with<C: Captured + Clone, F>(&mut self, arguments: C, closure: F)
+    pub fn __mark_where_with<C: Captured + Clone, F, G>(&mut self, arguments: C, closure: F)
     where
-        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> bool,
     {
-        self.mark_where_with(closure, arguments);
+        const { refuse_captures::<F>() };
+        self.mark_around::<F, _, _, _>(closure, arguments);
     }
 
     #[track_caller]
-    fn mark_around<N, C: NoRef + Clone, F>(&mut self, closure: F, arguments: C)
+    fn mark_around<N, C: NoRef + Clone, F, G>(&mut self, closure: F, arguments: C)
     where
-        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> bool,
     {
         let mark = move |part: &OwnPart<T>, arguments: C| {
-            let (mut offset, mut found) = (0, Vec::new());
+            let (closure, mut offset, mut found) = (closure(arguments), 0, Vec::new());
             part.for_each(|index, element| {
-                if closure(index, element, arguments.clone()) {
+                if closure(index, element) {
                     found.push(offset);
                 }
                 offset += 1;

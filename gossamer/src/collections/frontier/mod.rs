@@ -13,6 +13,7 @@ use crate::NoRef;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use expansion::Make;
 use std::fmt;
 
 /// The elements of a [`DistVec`] that are visited in this round, and those that are marked for later ones: the basis
@@ -243,19 +244,19 @@ impl<T: 'static> Frontier<T> {
         A,
         F,
         (),
-        impl FnOnce(usize, &T, &R, &mut Outgoing<A>, ()) + Send + Copy + use<T, R, A, F>,
+        impl Make<(), Made: Fn(usize, &T, &R, &mut Outgoing<A>)> + use<T, R, A, F>,
     >
     where
         F: FnOnce(usize, &T, &R, &mut Outgoing<A>) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let plain = move |index: usize, element: &T, row: &R, out: &mut Outgoing<A>, ()| {
-            closure(index, element, row, out);
+        let plain = move |()| {
+            move |index: usize, element: &T, row: &R, out: &mut Outgoing<A>| closure(index, element, row, out)
         };
         Expansion::new(&self.vector, rows, plain, ())
     }
 
-    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each element.
+    /// Like [`par_for_each`](Self::par_for_each), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -265,8 +266,8 @@ impl<T: 'static> Frontier<T> {
     /// let mut front = Frontier::of(&distances);
     /// front.mark(0);
     /// front.swap();
-    /// let short = |_, _: &u64, row: &Vec<(usize, u64)>, out: &mut Outgoing<u64>, most: u64| {
-    ///     row.iter().filter(|(_, way)| *way <= most).for_each(|(to, way)| out.push(*to, *way));
+    /// let short = |_, _: &u64, row: &Vec<(usize, u64)>, out: &mut Outgoing<u64>, most: &u64| {
+    ///     row.iter().filter(|(_, way)| way <= most).for_each(|(to, way)| out.push(*to, *way));
     /// };
     /// front.par_for_each_with(&graph, short, 10).apply(|distance, way, _| *distance = way);
     /// assert_eq!(distances.to_vec(), [u64::MAX, u64::MAX, 7]);
@@ -281,27 +282,42 @@ impl<T: 'static> Frontier<T> {
         rows: &'a DistVec<R>,
         closure: F,
         arguments: C,
-    ) -> Expansion<'a, T, R, A, F, C, F>
+    ) -> Expansion<
+        'a,
+        T,
+        R,
+        A,
+        F,
+        C,
+        impl Make<C, Made: Fn(usize, &T, &R, &mut Outgoing<A>)> + use<T, R, A, C, F>,
+    >
     where
-        F: FnOnce(usize, &T, &R, &mut Outgoing<A>, C) + Send + Copy + 'static,
+        F: Fn(usize, &T, &R, &mut Outgoing<A>, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        Expansion::new(&self.vector, rows, closure, arguments)
+        let lend = move |arguments: C| {
+            move |index: usize, element: &T, row: &R, out: &mut Outgoing<A>| {
+                closure(index, element, row, out, &arguments);
+            }
+        };
+        Expansion::new(&self.vector, rows, lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_for_each_with<'a, R: 'static, A: NoRef, C: Captured + Clone, F>(
+    pub fn __par_for_each_with<'a, R: 'static, A: NoRef, C: Captured + Clone, F, G>(
         &'a self,
         rows: &'a DistVec<R>,
         arguments: C,
         closure: F,
     ) -> Expansion<'a, T, R, A, F, C, F>
     where
-        F: FnOnce(usize, &T, &R, &mut Outgoing<A>, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T, &R, &mut Outgoing<A>),
     {
-        self.par_for_each_with(rows, closure, arguments)
+        const { refuse_captures::<F>() };
+        Expansion::new(&self.vector, rows, closure, arguments)
     }
 }
 

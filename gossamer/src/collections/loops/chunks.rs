@@ -33,8 +33,7 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// Like [`par_map`](Self::par_map). A worker serves the requests of others after each chunk; the captures of the
-    /// closure are cloned for each.
+    /// Like [`par_map`](Self::par_map). A worker serves the requests of others after each chunk.
     ///
     /// # Panics
     /// If the size is 0; if the closure panics, with the index of the first element ([Loops](Self#loops)).
@@ -44,16 +43,16 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(usize, &mut [T]) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.chunks_around::<F, _, _>(size, move |first, chunk, ()| closure(first, chunk), ());
+        self.chunks_around::<F, _, _, _>(size, move |()| move |first, chunk| closure(first, chunk), ());
     }
 
-    /// Like [`par_chunks`](Self::par_chunks), with a clone of `arguments` for each chunk.
+    /// Like [`par_chunks`](Self::par_chunks), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistVec;
     /// let samples = DistVec::from_fn(6, |index| index as f64);
-    /// let cut = |_, chunk: &mut [f64], most: f64| chunk.iter_mut().for_each(|sample| *sample = sample.min(most));
+    /// let cut = |_, chunk: &mut [f64], most: &f64| chunk.iter_mut().for_each(|sample| *sample = sample.min(*most));
     /// samples.par_chunks_with(3, cut, 3.5);
     /// assert_eq!(samples.to_vec(), [0.0, 1.0, 2.0, 3.0, 3.5, 3.5]);
     /// # });
@@ -64,36 +63,39 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_chunks_with<C: NoRef + Clone, F>(&self, size: usize, closure: F, arguments: C)
     where
-        F: FnOnce(usize, &mut [T], C) + Send + Copy + 'static,
+        F: Fn(usize, &mut [T], &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.chunks_around::<F, _, _>(size, closure, arguments);
+        let lend = move |arguments: C| move |first, chunk: &mut [T]| closure(first, chunk, &arguments);
+        self.chunks_around::<F, _, _, _>(size, lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_chunks_with<C: Captured + Clone, F>(&self, size: usize, arguments: C, closure: F)
+    pub fn __par_chunks_with<C: Captured + Clone, F, G>(&self, size: usize, arguments: C, closure: F)
     where
-        F: FnOnce(usize, &mut [T], C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &mut [T]),
     {
-        self.par_chunks_with(size, closure, arguments);
+        const { refuse_captures::<F>() };
+        self.chunks_around::<F, _, _, _>(size, closure, arguments);
     }
 
     #[track_caller]
-    fn chunks_around<N, C: NoRef + Clone, F>(&self, size: usize, closure: F, arguments: C)
+    fn chunks_around<N, C: NoRef + Clone, F, G>(&self, size: usize, closure: F, arguments: C)
     where
-        F: FnOnce(usize, &mut [T], C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &mut [T]),
     {
         assert!(size > 0, "chunks of no elements would never end");
         let chunks = move |part: &OwnPart<T>, (size, arguments): (usize, C)| {
-            let mut start = 0;
+            let (closure, mut start) = (closure(arguments), 0);
             while start < part.len() {
                 let end = start.saturating_add(size).min(part.len());
                 let first = part.spread.index(part.number, start);
                 part.elements.visit(|elements: &mut Elements<T>| {
-                    let run =
-                        AssertUnwindSafe(|| closure(first, &mut elements[start..end], arguments.clone()));
+                    let run = AssertUnwindSafe(|| closure(first, &mut elements[start..end]));
                     if let Err(payload) = catch_unwind(run) {
                         resume_saying(payload, |message| format!("chunk from element {first}: {message}"));
                     }

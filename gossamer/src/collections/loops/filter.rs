@@ -39,15 +39,15 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(usize, &T) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.filter_around::<F, _, _>(move |index, element, ()| closure(index, element), ())
+        self.filter_around::<F, _, _, _>(move |()| move |index, element| closure(index, element), ())
     }
 
-    /// Like [`par_filter`](Self::par_filter), with a clone of `arguments` for each element.
+    /// Like [`par_filter`](Self::par_filter), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// let numbers = gossamer::collections::DistVec::from_fn(10, |index| index as u64);
-    /// let multiples = numbers.par_filter_with(|_index, number, of: u64| *number % of == 0, 3_u64);
+    /// let multiples = numbers.par_filter_with(|_index, number, of: &u64| *number % of == 0, 3_u64);
     /// assert_eq!(multiples.to_vec(), [0, 3, 6, 9]);
     /// # });
     /// ```
@@ -58,36 +58,40 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[must_use]
     pub fn par_filter_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
     where
-        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.filter_around::<F, _, _>(closure, arguments)
+        let lend = move |arguments: C| move |index, element: &T| closure(index, element, &arguments);
+        self.filter_around::<F, _, _, _>(lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     #[must_use]
-    pub fn __par_filter_with<C: Captured + Clone, F>(&self, arguments: C, closure: F) -> Self
+    pub fn __par_filter_with<C: Captured + Clone, F, G>(&self, arguments: C, closure: F) -> Self
     where
-        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> bool,
     {
-        self.par_filter_with(closure, arguments)
+        const { refuse_captures::<F>() };
+        self.filter_around::<F, _, _, _>(closure, arguments)
     }
 
     #[track_caller]
-    fn filter_around<N, C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
+    fn filter_around<N, C: NoRef + Clone, F, G>(&self, closure: F, arguments: C) -> Self
     where
-        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> bool,
     {
         if self.spread.is_cyclic() {
             let blocks = self.with_layout(Layout::block(self.len()).on(&self.trustees()));
-            return blocks.filter_around::<N, _, _>(closure, arguments);
+            return blocks.filter_around::<N, _, _, _>(closure, arguments);
         }
         let keep = move |part: &OwnPart<T>, arguments: C| {
-            let mut kept = Vec::new();
+            let (closure, mut kept) = (closure(arguments), Vec::new());
             part.for_each(|index, element| {
-                if closure(index, element, arguments.clone()) {
+                if closure(index, element) {
                     kept.push(element.clone());
                 }
             });

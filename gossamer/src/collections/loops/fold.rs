@@ -39,17 +39,17 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(A, usize, &T) -> A + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let fold = move |before, index, element: &T, ()| closure(before, index, element);
-        self.fold_around::<F, _, _, _>(initial, fold, ())
+        let fold = move |()| move |before, index, element: &T| closure(before, index, element);
+        self.fold_around::<F, _, _, _, _>(initial, fold, ())
     }
 
-    /// Like [`par_fold`](Self::par_fold), with a clone of `arguments` for each element.
+    /// Like [`par_fold`](Self::par_fold), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistVec;
     /// let masses = DistVec::filled(5, 3.0);
-    /// let moment = |moment: f64, index: usize, mass: &f64, centre: f64| moment + mass * (index as f64 - centre);
+    /// let moment = |moment: f64, index: usize, mass: &f64, centre: &f64| moment + mass * (index as f64 - centre);
     /// let moments = masses.par_fold_with(0.0, moment, 2.0); // one of each worker
     /// assert_eq!(moments.into_iter().sum::<f64>(), 0.0);
     /// # });
@@ -65,43 +65,48 @@ impl<T: 'static> DistVec<T> {
         arguments: C,
     ) -> Vec<A>
     where
-        F: FnOnce(A, usize, &T, C) -> A + Send + Copy + 'static,
+        F: Fn(A, usize, &T, &C) -> A + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.fold_around::<F, _, _, _>(initial, closure, arguments)
+        let lend =
+            move |arguments: C| move |before, index, element: &T| closure(before, index, element, &arguments);
+        self.fold_around::<F, _, _, _, _>(initial, lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F>(
+    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F, G>(
         &self,
         initial: A,
         arguments: C,
         closure: F,
     ) -> Vec<A>
     where
-        F: FnOnce(A, usize, &T, C) -> A + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(A, usize, &T) -> A,
     {
-        self.par_fold_with(initial, closure, arguments)
+        const { refuse_captures::<F>() };
+        self.fold_around::<F, _, _, _, _>(initial, closure, arguments)
     }
 
     #[track_caller]
-    fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F>(
+    fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F, G>(
         &self,
         initial: A,
         closure: F,
         arguments: C,
     ) -> Vec<A>
     where
-        F: FnOnce(A, usize, &T, C) -> A + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(A, usize, &T) -> A,
     {
         let fold = move |part: &OwnPart<T>, (initial, arguments): (A, C)| {
-            let mut folded = Some(initial);
+            let (closure, mut folded) = (closure(arguments), Some(initial));
             part.for_each(|index, element| {
                 // The value is only absent while the closure has it.
                 let before = folded.take();
-                folded = before.map(|before| closure(before, index, element, arguments.clone()));
+                folded = before.map(|before| closure(before, index, element));
             });
             folded
         };

@@ -45,10 +45,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(usize, &T) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.group_around::<F, _, _, _>(move |index, element, ()| key(index, element), ())
+        self.group_around::<F, _, _, _, _>(move |()| move |index, element| key(index, element), ())
     }
 
-    /// Like [`par_group_by`](Self::par_group_by), with a clone of `arguments` for each element.
+    /// Like [`par_group_by`](Self::par_group_by), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -69,40 +69,44 @@ impl<T: NoRef + Clone> DistVec<T> {
         arguments: C,
     ) -> DistVec<(K, Vec<T>)>
     where
-        F: FnOnce(usize, &T, C) -> K + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.group_around::<F, _, _, _>(key, arguments)
+        let lend = move |arguments: C| move |index, element: &T| key(index, element, &arguments);
+        self.group_around::<F, _, _, _, _>(lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_group_by_with<K: NoRef + Clone + Hash + Eq, C: Captured + Clone, F>(
+    pub fn __par_group_by_with<K: NoRef + Clone + Hash + Eq, C: Captured + Clone, F, G>(
         &self,
         arguments: C,
         key: F,
     ) -> DistVec<(K, Vec<T>)>
     where
-        F: FnOnce(usize, &T, C) -> K + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> K,
     {
-        self.par_group_by_with(key, arguments)
+        const { refuse_captures::<F>() };
+        self.group_around::<F, _, _, _, _>(key, arguments)
     }
 
     #[track_caller]
-    fn group_around<N, K: NoRef + Clone + Hash + Eq, C: NoRef + Clone, F>(
+    fn group_around<N, K: NoRef + Clone + Hash + Eq, C: NoRef + Clone, F, G>(
         &self,
         key: F,
         arguments: C,
     ) -> DistVec<(K, Vec<T>)>
     where
-        F: FnOnce(usize, &T, C) -> K + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> K,
     {
         let arrivals = arrivals::<(K, Vec<T>)>(&self.trustees(), self.parts.len());
         let group = move |part: &OwnPart<T>, (arrivals, arguments): (RunArrivals<(K, Vec<T>)>, C)| {
-            let mut groups = Groups::default();
+            let (key, mut groups) = (key(arguments), Groups::default());
             part.for_each(|index, element| {
-                groups.of(key(index, element, arguments.clone())).push(element.clone());
+                groups.of(key(index, element)).push(element.clone());
             });
             let mut runs: Vec<_> = arrivals.iter().map(|_| Vec::new()).collect();
             for (key, values) in groups.in_order {

@@ -35,15 +35,15 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(usize, &T) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.map_around::<F, _, _, _>(move |index, element, ()| closure(index, element), ())
+        self.map_around::<F, _, _, _, _>(move |()| move |index, element| closure(index, element), ())
     }
 
-    /// Like [`par_map`](Self::par_map), with a clone of `arguments` for each element.
+    /// Like [`par_map`](Self::par_map), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// let numbers = gossamer::collections::DistVec::from_slice(&[1, 2, 3]);
-    /// let scaled = numbers.par_map_with(|_index, number, factor: u64| *number * factor, 10_u64);
+    /// let scaled = numbers.par_map_with(|_index, number, factor: &u64| *number * factor, 10_u64);
     /// assert_eq!(scaled.to_vec(), [10, 20, 30]);
     /// # });
     /// ```
@@ -53,30 +53,38 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_map_with<C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistVec<U>
     where
-        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.map_around::<F, _, _, _>(closure, arguments)
+        let lend = move |arguments: C| move |index, element: &T| closure(index, element, &arguments);
+        self.map_around::<F, _, _, _, _>(lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_map_with<C: Captured + Clone, U: 'static, F>(&self, arguments: C, closure: F) -> DistVec<U>
+    pub fn __par_map_with<C: Captured + Clone, U: 'static, F, G>(
+        &self,
+        arguments: C,
+        closure: F,
+    ) -> DistVec<U>
     where
-        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> U,
     {
-        self.par_map_with(closure, arguments)
+        const { refuse_captures::<F>() };
+        self.map_around::<F, _, _, _, _>(closure, arguments)
     }
 
     #[track_caller]
-    fn map_around<N, C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistVec<U>
+    fn map_around<N, C: NoRef + Clone, U: 'static, F, G>(&self, closure: F, arguments: C) -> DistVec<U>
     where
-        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> U,
     {
         let map = move |part: &OwnPart<T>, arguments: C| {
-            let mut mapped = large_pages::with_capacity(part.len());
-            part.for_each(|index, element| mapped.push(closure(index, element, arguments.clone())));
+            let (closure, mut mapped) = (closure(arguments), large_pages::with_capacity(part.len()));
+            part.for_each(|index, element| mapped.push(closure(index, element)));
             entrust(Elements::new(part.number, part.spread, mapped))
         };
         let parts = self.on_parts::<N, _, _, _>(map, arguments);

@@ -33,11 +33,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(T, T) -> T + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let itself = const { |_, element: &T, ()| element.clone() };
-        self.reduce_around::<F, _, _, _, _>(itself, move |one, other, ()| closure(one, other), ())
+        self.reduce_itself::<F, _, _, _>(move |()| move |one, other| closure(one, other), ())
     }
 
-    /// Like [`par_reduce`](Self::par_reduce), with a clone of `arguments` for each pair.
+    /// Like [`par_reduce`](Self::par_reduce), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -53,20 +52,36 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_reduce_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Option<T>
     where
-        F: FnOnce(T, T, C) -> T + Send + Copy + 'static,
+        F: Fn(T, T, &C) -> T + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.reduce_around::<F, _, _, _, _>(const { |_, element: &T, _| element.clone() }, closure, arguments)
+        let lend = move |arguments: C| move |one, other| closure(one, other, &arguments);
+        self.reduce_itself::<F, _, _, _>(lend, arguments)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_reduce_with<C: Captured + Clone, F>(&self, arguments: C, closure: F) -> Option<T>
+    pub fn __par_reduce_with<C: Captured + Clone, F, G>(&self, arguments: C, closure: F) -> Option<T>
     where
-        F: FnOnce(T, T, C) -> T + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(T, T) -> T,
     {
-        self.par_reduce_with(closure, arguments)
+        const { refuse_captures::<F>() };
+        self.reduce_itself::<F, _, _, _>(closure, arguments)
+    }
+
+    #[track_caller]
+    fn reduce_itself<N, C: NoRef + Clone, F, G>(&self, closure: F, arguments: C) -> Option<T>
+    where
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(T, T) -> T,
+    {
+        let make = move |arguments| {
+            let itself = |_: usize, element: &T| element.clone();
+            (itself, closure(arguments))
+        };
+        self.reduce_around::<N, _, _, _, _, _>(make, arguments)
     }
 }
 
@@ -102,16 +117,20 @@ impl<T: 'static> DistVec<T> {
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.map_reduce_around::<F, _, _, _, _>(move |index, element, ()| map(index, element), (), reduce)
+        self.map_reduce_around::<F, _, _, _, _, _>(
+            move |()| move |index, element| map(index, element),
+            (),
+            reduce,
+        )
     }
 
-    /// Like [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each element.
+    /// Like [`par_map_reduce`](Self::par_map_reduce), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistVec;
     /// let places = DistVec::from_fn(9, |index| index as f64);
-    /// let distance = |_, place: &f64, to: f64| (place - to).abs();
+    /// let distance = |_, place: &f64, to: &f64| (place - to).abs();
     /// assert_eq!(places.par_map_reduce_with(distance, 3.25, |one, other| one.min(other)), Some(0.25));
     /// # });
     /// ```
@@ -126,63 +145,70 @@ impl<T: 'static> DistVec<T> {
         reduce: R,
     ) -> Option<U>
     where
-        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> U + Send + Copy + 'static,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.map_reduce_around::<F, _, _, _, _>(map, arguments, reduce)
+        let lend = move |arguments: C| move |index, element: &T| map(index, element, &arguments);
+        self.map_reduce_around::<F, _, _, _, _, _>(lend, arguments, reduce)
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, R>(
+    pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, G, R>(
         &self,
         arguments: C,
         map: F,
         reduce: R,
     ) -> Option<U>
     where
-        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> U,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
-        self.par_map_reduce_with(map, arguments, reduce)
+        const { refuse_captures::<F>() };
+        self.map_reduce_around::<F, _, _, _, _, _>(map, arguments, reduce)
     }
 
     #[track_caller]
-    fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(
+    fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, G, R>(
         &self,
         map: F,
         arguments: C,
         reduce: R,
     ) -> Option<U>
     where
-        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &T) -> U,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<R>() };
         require_constant::<R>(self.parts.iter().map(|part| part.trustee()), "par_map_reduce");
-        self.reduce_around::<N, _, _, _, _>(map, move |one, other, _| reduce(one, other), arguments)
+        let make = move |arguments| (map(arguments), move |one, other| reduce(one, other));
+        self.reduce_around::<N, _, _, _, _, _>(make, arguments)
     }
 
+    /// `make` returns the closures that map and reduce.
     #[track_caller]
-    fn reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(&self, map: F, reduce: R, arguments: C) -> Option<U>
+    fn reduce_around<N, C: NoRef + Clone, U: NoRef, F, M, R>(&self, make: F, arguments: C) -> Option<U>
     where
-        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
-        R: FnOnce(U, U, C) -> U + Send + Copy + 'static,
+        F: FnOnce(C) -> (M, R) + Send + Copy + 'static,
+        M: Fn(usize, &T) -> U,
+        R: Fn(U, U) -> U,
     {
         let of_part = move |part: &OwnPart<T>, arguments: C| {
-            let mut reduced: Option<U> = None;
+            let ((map, reduce), mut reduced) = (make(arguments), None::<U>);
             part.for_each(|index, element| {
-                let mapped = map(index, element, arguments.clone());
+                let mapped = map(index, element);
                 reduced = Some(match reduced.take() {
-                    Some(before) => reduce(before, mapped, arguments.clone()),
+                    Some(before) => reduce(before, mapped),
                     None => mapped,
                 });
             });
             reduced
         };
         let reduced = self.on_parts::<N, _, _, _>(of_part, arguments.clone());
-        reduced.into_iter().flatten().reduce(|one, other| reduce(one, other, arguments.clone()))
+        reduced.into_iter().flatten().reduce(make(arguments).1)
     }
 }

@@ -5,9 +5,9 @@
 //! its elements come before the pivot; so at least a quarter of what remains is discarded (P. Varman, S. Scheufler,
 //! B. Iyer and G. Ricard, Merging multiple lists on hierarchical-memory multiprocessors, 1991).
 
+use crate::collections::parts::waited;
 use crate::collections::{DistVec, Elements};
-use crate::trust::rethrow;
-use crate::{NoRef, Pending, Trust};
+use crate::{NoRef, Trust};
 use std::cmp::Ordering;
 use std::panic::Location;
 
@@ -61,9 +61,10 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// For each part of a block layout, and for the end: where to cut each of the sorted parts, so that what is
     /// before the cuts is what belongs before that part.
     #[track_caller]
-    pub(super) fn cuts<N, C: NoRef + Clone, F>(&self, compare: F, arguments: C) -> Vec<Vec<usize>>
+    pub(super) fn cuts<N, C: NoRef + Clone, F, G>(&self, compare: F, arguments: C) -> Vec<Vec<usize>>
     where
-        F: FnOnce(&T, &T, C) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T, &T) -> Ordering,
     {
         let parts = self.parts.len();
         let lens: Vec<_> = (0..parts).map(|part| self.spread.len_of(part)).collect();
@@ -74,13 +75,14 @@ impl<T: NoRef + Clone> DistVec<T> {
         });
         let all = ranks.map(|rank| Cuts { rank, low: vec![0; parts], high: lens.clone() });
         let mut cuts: Vec<_> = all.collect();
+        let compare_here = compare(arguments.clone());
         loop {
             let open: Vec<_> = cuts.iter_mut().filter(|cuts| cuts.is_open()).collect();
             if open.is_empty() {
                 break;
             }
-            let pivots = self.pivots(&open, |one, other| compare(one, other, arguments.clone()));
-            let before = self.before::<N, _, _>(&pivots, compare, arguments.clone());
+            let pivots = self.pivots(&open, &compare_here);
+            let before = self.before::<N, _, _, _>(&pivots, compare, arguments.clone());
             for (number, (cuts, pivot)) in open.into_iter().zip(&pivots).enumerate() {
                 let before: Vec<_> = before.iter().map(|of_part| of_part[number]).collect();
                 cuts.narrow(pivot, &before);
@@ -93,7 +95,7 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// For each set of cuts, the weighted median of the middles of the remaining ranges.
     #[track_caller]
-    fn pivots(&self, open: &[&mut Cuts], mut compare: impl FnMut(&T, &T) -> Ordering) -> Vec<Pivot<T>> {
+    fn pivots(&self, open: &[&mut Cuts], compare: impl Fn(&T, &T) -> Ordering) -> Vec<Pivot<T>> {
         let copy = const {
             |elements: &mut Elements<T>, offsets: Vec<usize>| -> Vec<T> {
                 offsets.into_iter().map(|offset| elements[offset].clone()).collect()
@@ -125,17 +127,24 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// For each part, how many of its elements come before each pivot.
     #[track_caller]
-    fn before<N, C: NoRef + Clone, F>(&self, pivots: &[Pivot<T>], compare: F, arguments: C) -> Vec<Vec<usize>>
+    fn before<N, C: NoRef + Clone, F, G>(
+        &self,
+        pivots: &[Pivot<T>],
+        compare: F,
+        arguments: C,
+    ) -> Vec<Vec<usize>>
     where
-        F: FnOnce(&T, &T, C) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T, &T) -> Ordering,
     {
         let count = move |elements: &mut Elements<T>,
                           (part, pivots, arguments): (usize, Vec<Pivot<T>>, C)| {
+            let compare = compare(arguments);
             let before = |pivot: Pivot<T>| match part.cmp(&pivot.part) {
                 Ordering::Equal => pivot.offset,
                 side => elements.partition_point(|element| {
                     // Of equal elements those of a lower part come first.
-                    compare(element, &pivot.element, arguments.clone()).then(side) == Ordering::Less
+                    compare(element, &pivot.element).then(side) == Ordering::Less
                 }),
             };
             pivots.into_iter().map(before).collect::<Vec<usize>>()
@@ -146,17 +155,4 @@ impl<T: NoRef + Clone> DistVec<T> {
         };
         waited(self.parts.iter().enumerate().map(send).collect())
     }
-}
-
-/// Waits for requests that are all under way, and returns their results.
-#[track_caller]
-pub(super) fn waited<U>(pending: Vec<Pending<U>>) -> Vec<U> {
-    let (mut results, at) = (Vec::new(), Location::caller());
-    for pending in pending {
-        match pending.try_wait() {
-            Ok(result) => results.push(result),
-            Err(error) => rethrow(error, at),
-        }
-    }
-    results
 }

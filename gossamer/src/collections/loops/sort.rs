@@ -7,8 +7,7 @@
 
 use crate::collections::exchange::{in_order, runs_for};
 use crate::collections::layout::Spread;
-use crate::collections::loops::select::waited;
-use crate::collections::parts::OwnPart;
+use crate::collections::parts::{OwnPart, waited};
 use crate::collections::rearrangement::{Rearrangement, send_in};
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
@@ -21,22 +20,23 @@ type Splits = Vec<Vec<usize>>;
 
 impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
-    pub(super) fn sort_around<N, C: NoRef + Clone, F>(&self, is_stable: bool, compare: F, arguments: C)
+    pub(super) fn sort_around<N, C: NoRef + Clone, F, G>(&self, is_stable: bool, compare: F, arguments: C)
     where
-        F: FnOnce(&T, &T, C) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T, &T) -> Ordering,
     {
         let rearrangement = Rearrangement::begin(self);
         if self.spread.is_cyclic() {
             let blocks = self.with_layout(Layout::block(self.len()).on(&self.trustees()));
-            blocks.sort_around::<N, _, _>(is_stable, compare, arguments);
+            blocks.sort_around::<N, _, _, _>(is_stable, compare, arguments);
             self.replace_all(&blocks, rearrangement.number);
         } else {
-            self.sort_parts::<N, _, _>(is_stable, compare, arguments.clone());
+            self.sort_parts::<N, _, _, _>(is_stable, compare, arguments.clone());
             if self.parts.len() > 1 {
-                let splits = self.cuts::<N, _, _>(compare, arguments.clone());
+                let splits = self.cuts::<N, _, _, _>(compare, arguments.clone());
                 self.exchange(splits, rearrangement.number);
                 // The stable sort merges the runs, in the order of the parts, which is the order of equal elements.
-                self.sort_parts::<N, _, _>(true, compare, arguments);
+                self.sort_parts::<N, _, _, _>(true, compare, arguments);
             }
         }
         rearrangement.end();
@@ -44,12 +44,13 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// Sorts each part by itself.
     #[track_caller]
-    fn sort_parts<N, C: NoRef + Clone, F>(&self, is_stable: bool, compare: F, arguments: C)
+    fn sort_parts<N, C: NoRef + Clone, F, G>(&self, is_stable: bool, compare: F, arguments: C)
     where
-        F: FnOnce(&T, &T, C) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T, &T) -> Ordering,
     {
         let sort = move |elements: &mut Elements<T>, (is_stable, arguments): (bool, C)| {
-            let compare = |one: &T, other: &T| compare(one, other, arguments.clone());
+            let compare = compare(arguments);
             if is_stable { elements.sort_by(compare) } else { elements.sort_unstable_by(compare) }
         };
         let at = Location::caller();

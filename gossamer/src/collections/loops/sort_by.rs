@@ -38,7 +38,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     where
         T: Ord,
     {
-        let compare = const { |one: &T, other: &T, ()| one.cmp(other) };
+        let compare = const { |()| |one: &T, other: &T| one.cmp(other) };
         self.sort_as_is(true, compare);
     }
 
@@ -60,16 +60,16 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(&T, &T) -> Ordering + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.sort_around::<F, _, _>(true, move |one, other, ()| compare(one, other), ());
+        self.sort_around::<F, _, _, _>(true, move |()| move |one, other| compare(one, other), ());
     }
 
-    /// Like [`par_sort_by`](Self::par_sort_by), with a clone of `arguments` for each comparison.
+    /// Like [`par_sort_by`](Self::par_sort_by), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistVec;
     /// let places = DistVec::from_slice(&[3.0, 1.0, 4.0, 9.0]);
-    /// let nearer = |one: &f64, other: &f64, to: f64| (one - to).abs().total_cmp(&(other - to).abs());
+    /// let nearer = |one: &f64, other: &f64, to: &f64| (one - to).abs().total_cmp(&(other - to).abs());
     /// places.par_sort_by_with(nearer, 3.5);
     /// assert_eq!(places.to_vec(), [3.0, 4.0, 1.0, 9.0]); // 3 and 4 are equally near
     /// # });
@@ -80,20 +80,23 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_by_with<C: NoRef + Clone, F>(&self, compare: F, arguments: C)
     where
-        F: FnOnce(&T, &T, C) -> Ordering + Send + Copy + 'static,
+        F: Fn(&T, &T, &C) -> Ordering + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.sort_around::<F, _, _>(true, compare, arguments);
+        let lend = move |arguments: C| move |one: &T, other: &T| compare(one, other, &arguments);
+        self.sort_around::<F, _, _, _>(true, lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_sort_by_with<C: Captured + Clone, F>(&self, arguments: C, compare: F)
+    pub fn __par_sort_by_with<C: Captured + Clone, F, G>(&self, arguments: C, compare: F)
     where
-        F: FnOnce(&T, &T, C) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T, &T) -> Ordering,
     {
-        self.par_sort_by_with(compare, arguments);
+        const { refuse_captures::<F>() };
+        self.sort_around::<F, _, _, _>(true, compare, arguments);
     }
 
     /// Sorts the elements by the keys that a closure gives them, which is called for each comparison; equal elements keep their order ([Sorting](Self#sorting)).
@@ -114,16 +117,16 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(&T) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let compare = move |one: &T, other: &T, ()| key(one).cmp(&key(other));
-        self.sort_around::<F, _, _>(true, compare, ());
+        let compare = move |()| move |one: &T, other: &T| key(one).cmp(&key(other));
+        self.sort_around::<F, _, _, _>(true, compare, ());
     }
 
-    /// Like [`par_sort_by_key`](Self::par_sort_by_key), with a clone of `arguments` for each call.
+    /// Like [`par_sort_by_key`](Self::par_sort_by_key), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// let digits = gossamer::collections::DistVec::from_slice(&[3, 1, 4, 1, 5, 9]);
-    /// digits.par_sort_by_key_with(|digit, modulus: u64| *digit % modulus, 3); // 0, 0, then 1, 1, 1, then 2
+    /// digits.par_sort_by_key_with(|digit, modulus: &u64| *digit % modulus, 3); // 0, 0, then 1, 1, 1, then 2
     /// assert_eq!(digits.to_vec(), [3, 9, 1, 4, 1, 5]); // equal keys keep their order
     /// # });
     /// ```
@@ -133,22 +136,28 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_by_key_with<K: Ord, C: NoRef + Clone, F>(&self, key: F, arguments: C)
     where
-        F: FnOnce(&T, C) -> K + Send + Copy + 'static,
+        F: Fn(&T, &C) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
         let compare =
-            move |one: &T, other: &T, arguments: C| key(one, arguments.clone()).cmp(&key(other, arguments));
-        self.sort_around::<F, _, _>(true, compare, arguments);
+            move |arguments: C| move |one: &T, other: &T| key(one, &arguments).cmp(&key(other, &arguments));
+        self.sort_around::<F, _, _, _>(true, compare, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_sort_by_key_with<K: Ord, C: Captured + Clone, F>(&self, arguments: C, key: F)
+    pub fn __par_sort_by_key_with<K: Ord, C: Captured + Clone, F, G>(&self, arguments: C, key: F)
     where
-        F: FnOnce(&T, C) -> K + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T) -> K,
     {
-        self.par_sort_by_key_with(key, arguments);
+        const { refuse_captures::<F>() };
+        let compare = move |arguments| {
+            let key = key(arguments);
+            move |one: &T, other: &T| key(one).cmp(&key(other))
+        };
+        self.sort_around::<F, _, _, _>(true, compare, arguments);
     }
 
     /// Sorts the elements; the order of equal elements is not defined ([Sorting](Self#sorting)).
@@ -168,7 +177,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     where
         T: Ord,
     {
-        let compare = const { |one: &T, other: &T, ()| one.cmp(other) };
+        let compare = const { |()| |one: &T, other: &T| one.cmp(other) };
         self.sort_as_is(false, compare);
     }
 
@@ -190,10 +199,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(&T, &T) -> Ordering + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.sort_around::<F, _, _>(false, move |one, other, ()| compare(one, other), ());
+        self.sort_around::<F, _, _, _>(false, move |()| move |one, other| compare(one, other), ());
     }
 
-    /// Like [`par_sort_unstable_by`](Self::par_sort_unstable_by), with a clone of `arguments` for each comparison.
+    /// Like [`par_sort_unstable_by`](Self::par_sort_unstable_by), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -209,20 +218,23 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_unstable_by_with<C: NoRef + Clone, F>(&self, compare: F, arguments: C)
     where
-        F: FnOnce(&T, &T, C) -> Ordering + Send + Copy + 'static,
+        F: Fn(&T, &T, &C) -> Ordering + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.sort_around::<F, _, _>(false, compare, arguments);
+        let lend = move |arguments: C| move |one: &T, other: &T| compare(one, other, &arguments);
+        self.sort_around::<F, _, _, _>(false, lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_sort_unstable_by_with<C: Captured + Clone, F>(&self, arguments: C, compare: F)
+    pub fn __par_sort_unstable_by_with<C: Captured + Clone, F, G>(&self, arguments: C, compare: F)
     where
-        F: FnOnce(&T, &T, C) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T, &T) -> Ordering,
     {
-        self.par_sort_unstable_by_with(compare, arguments);
+        const { refuse_captures::<F>() };
+        self.sort_around::<F, _, _, _>(false, compare, arguments);
     }
 
     /// Sorts the elements by the keys that a closure gives them, which is called for each comparison; the order of equal elements is not defined ([Sorting](Self#sorting)).
@@ -243,11 +255,11 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(&T) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let compare = move |one: &T, other: &T, ()| key(one).cmp(&key(other));
-        self.sort_around::<F, _, _>(false, compare, ());
+        let compare = move |()| move |one: &T, other: &T| key(one).cmp(&key(other));
+        self.sort_around::<F, _, _, _>(false, compare, ());
     }
 
-    /// Like [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key), with a clone of `arguments` for each call.
+    /// Like [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -263,29 +275,36 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_unstable_by_key_with<K: Ord, C: NoRef + Clone, F>(&self, key: F, arguments: C)
     where
-        F: FnOnce(&T, C) -> K + Send + Copy + 'static,
+        F: Fn(&T, &C) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
         let compare =
-            move |one: &T, other: &T, arguments: C| key(one, arguments.clone()).cmp(&key(other, arguments));
-        self.sort_around::<F, _, _>(false, compare, arguments);
+            move |arguments: C| move |one: &T, other: &T| key(one, &arguments).cmp(&key(other, &arguments));
+        self.sort_around::<F, _, _, _>(false, compare, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_sort_unstable_by_key_with<K: Ord, C: Captured + Clone, F>(&self, arguments: C, key: F)
+    pub fn __par_sort_unstable_by_key_with<K: Ord, C: Captured + Clone, F, G>(&self, arguments: C, key: F)
     where
-        F: FnOnce(&T, C) -> K + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T) -> K,
     {
-        self.par_sort_unstable_by_key_with(key, arguments);
+        const { refuse_captures::<F>() };
+        let compare = move |arguments| {
+            let key = key(arguments);
+            move |one: &T, other: &T| key(one).cmp(&key(other))
+        };
+        self.sort_around::<F, _, _, _>(false, compare, arguments);
     }
 
     #[track_caller]
-    fn sort_as_is<F>(&self, is_stable: bool, compare: F)
+    fn sort_as_is<F, G>(&self, is_stable: bool, compare: F)
     where
-        F: FnOnce(&T, &T, ()) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(()) -> G + Send + Copy + 'static,
+        G: Fn(&T, &T) -> Ordering,
     {
-        self.sort_around::<F, _, _>(is_stable, compare, ());
+        self.sort_around::<F, _, _, _>(is_stable, compare, ());
     }
 }

@@ -37,16 +37,20 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(usize, &mut T, &mut U) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.zip_around::<F, _, _, _>(other, move |index, one, other, ()| closure(index, one, other), ());
+        self.zip_around::<F, _, _, _, _>(
+            other,
+            move |()| move |index, one, other| closure(index, one, other),
+            (),
+        );
     }
 
-    /// Like [`par_zip`](Self::par_zip), with a clone of `arguments` for each index.
+    /// Like [`par_zip`](Self::par_zip), with `arguments`, which each call gets by reference.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
     /// use gossamer::collections::DistVec;
     /// let (places, speeds) = (DistVec::filled(3, 1.0), DistVec::filled(3, 2.0));
-    /// let step = |_, place: &mut f64, speed: &mut f64, seconds: f64| *place += *speed * seconds;
+    /// let step = |_, place: &mut f64, speed: &mut f64, seconds: &f64| *place += *speed * seconds;
     /// places.par_zip_with(&speeds, step, 0.5);
     /// assert_eq!(places.to_vec(), [2.0; 3]);
     /// # });
@@ -57,30 +61,36 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_zip_with<U: 'static, C: NoRef + Clone, F>(&self, other: &DistVec<U>, closure: F, arguments: C)
     where
-        F: FnOnce(usize, &mut T, &mut U, C) + Send + Copy + 'static,
+        F: Fn(usize, &mut T, &mut U, &C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.zip_around::<F, _, _, _>(other, closure, arguments);
+        let lend = move |arguments: C| {
+            move |index, one: &mut T, other: &mut U| closure(index, one, other, &arguments)
+        };
+        self.zip_around::<F, _, _, _, _>(other, lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_zip_with<U: 'static, C: Captured + Clone, F>(
+    pub fn __par_zip_with<U: 'static, C: Captured + Clone, F, G>(
         &self,
         other: &DistVec<U>,
         arguments: C,
         closure: F,
     ) where
-        F: FnOnce(usize, &mut T, &mut U, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &mut T, &mut U),
     {
-        self.par_zip_with(other, closure, arguments);
+        const { refuse_captures::<F>() };
+        self.zip_around::<F, _, _, _, _>(other, closure, arguments);
     }
 
     #[track_caller]
-    fn zip_around<N, U: 'static, C: NoRef + Clone, F>(&self, other: &DistVec<U>, closure: F, arguments: C)
+    fn zip_around<N, U: 'static, C: NoRef + Clone, F, G>(&self, other: &DistVec<U>, closure: F, arguments: C)
     where
-        F: FnOnce(usize, &mut T, &mut U, C) + Send + Copy + 'static,
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(usize, &mut T, &mut U),
     {
         assert!(
             self.spread == other.spread && self.trustees() == other.trustees(),
@@ -92,13 +102,13 @@ impl<T: 'static> DistVec<T> {
         );
         let zip = move |part: &OwnPart<T>, (other, arguments): (DistVec<U>, C)| {
             let theirs: &Trust<Elements<U>> = &other.parts[part.number];
-            let mut done = 0;
+            let (closure, mut done) = (closure(arguments), 0);
             while done < part.len() {
                 done = part.elements.visit_both(theirs, |elements, theirs| {
                     let mut theirs = theirs[done..].iter_mut();
                     take_turn(elements, done, |index, element| {
                         if let Some(other) = theirs.next() {
-                            closure(index, element, other, arguments.clone());
+                            closure(index, element, other);
                         }
                     })
                 });

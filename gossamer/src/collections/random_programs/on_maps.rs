@@ -91,7 +91,7 @@ fn step(random: &mut Rng, map: &DistMap<String, u64>, oracle: &mut Oracle, keys:
             updates.finish();
         }
         86..89 => {
-            map.retain_with(|_, value, number| *value % 1000 != number, number);
+            map.retain_with(|_, value, number| *value % 1000 != *number, number);
             oracle.retain(|_, value| *value % 1000 != number);
         }
         89..92 => {
