@@ -28,12 +28,9 @@ fn parse(line: &str) -> Point {
 #[gossamer::delegate]
 fn sums(points: &DistVec<Point>, centres: Vec<Point>) -> Vec<(Point, u64)> {
     let mut sums = vec![([0.0; 2], 0); centres.len()];
-    let of_workers = points.map_all(|points| {
-        let mut sums = vec![([0.0; 2], 0); centres.len()];
-        for point in points.iter() {
-            let (sum, count) = &mut sums[nearest(point, &centres)];
-            (*sum, *count) = (add(sum, point), *count + 1);
-        }
+    let of_workers = points.par_fold(sums.clone(), |mut sums, _, point| {
+        let (sum, count): &mut (Point, u64) = &mut sums[nearest(point, &centres)];
+        (*sum, *count) = (add(sum, point), *count + 1);
         sums
     });
     for (all, more) in of_workers.iter().flat_map(|of_worker| of_worker.iter().enumerate()) {

@@ -118,7 +118,8 @@ const LOOP_METHODS: [(&str, Arguments); 28] = [
 ];
 
 /// What else calls its closure for many elements.
-const REPEATING: [&str; 6] = ["from_fn", "mark_where", "merges", "retain", "updates", "updates_marking"];
+const REPEATING: [&str; 7] =
+    ["apply_batch", "from_fn", "mark_where", "merges", "retain", "updates", "updates_marking"];
 
 /// Those of the type `DistVec`.
 const DIST_VEC_FUNCTIONS: [(&str, Arguments); 2] =

@@ -72,7 +72,7 @@ fn captures_come_before_the_closure_whatever_other_arguments_there_are() {
     assert_rewritten(
         "fn add(s: &Sharded<u8, u64>, i: Vec<(u8, u64)>, a: u64) { s.apply_batch(i, |s, _, n| *s += n + a); s.map_all(|s| *s + a); }",
         "fn add(s: &Sharded<u8, u64>, i: Vec<(u8, u64)>, a: u64) {
-            s.__apply_batch_with(i, (a,), const { |s, _, n, (a,)| { place!{} *s += n + a } });
+            s.__apply_batch_with(i, (a,), const { |(a,)| { place!{} move |s, _, n| *s += n + a } });
             s.__map_all_with((a,), const { |s, (a,)| { place!{} *s + a } });
         }",
     );

@@ -35,13 +35,11 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
         F: FnOnce(&mut T, K, C) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let batch = move |shard: &mut T, (items, ()): (Vec<(K, C)>, ())| {
-            items.into_iter().map(|(key, argument)| closure(shard, key, argument)).collect()
-        };
-        self.send_batches::<F, _, _, _, _>(items, batch, (), Location::caller())
+        let plain = move |()| move |shard: &mut T, key, argument| closure(shard, key, argument);
+        self.batch_around::<F, _, _, _, _, _>(items, plain, ())
     }
 
-    /// Like [`apply_batch`](Self::apply_batch), with a clone of `shared` passed to the closure for each key.
+    /// Like [`apply_batch`](Self::apply_batch), with `shared`, which the closure gets by reference; it is sent once to each shard.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -50,7 +48,7 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
     /// let stock = Sharded::<String, HashMap<String, u32>>::new();
     /// let delivered = [("tea", 4), ("milk", 2), ("tea", 3)].map(|(name, crates)| (name.to_owned(), crates));
     /// let each = 12_u32; // sent once to each shard
-    /// let put = |shard: &mut HashMap<String, u32>, name, crates, each| {
+    /// let put = |shard: &mut HashMap<String, u32>, name, crates, each: &u32| {
     ///     let there = shard.entry(name).or_insert(0);
     ///     *there += crates * each;
     ///     *there
@@ -70,42 +68,48 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
         shared: D,
     ) -> Vec<U>
     where
-        F: FnOnce(&mut T, K, C, D) -> U + Send + Copy + 'static,
+        F: Fn(&mut T, K, C, &D) -> U + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let batch = move |shard: &mut T, (items, shared): (Vec<(K, C)>, D)| {
-            items.into_iter().map(|(key, argument)| closure(shard, key, argument, shared.clone())).collect()
-        };
-        self.send_batches::<F, _, _, _, _>(items, batch, shared, Location::caller())
+        let lend =
+            move |shared: D| move |shard: &mut T, key, argument| closure(shard, key, argument, &shared);
+        self.batch_around::<F, _, _, _, _, _>(items, lend, shared)
     }
 
     /// As written by the macros (see `arguments_first`).
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]
-    pub fn __apply_batch_with<C: NoRef, D: Captured + Clone, U: NoRef, F>(
+    pub fn __apply_batch_with<C: NoRef, D: Captured + Clone, U: NoRef, F, G>(
         &self,
         items: impl IntoIterator<Item = (K, C)>,
         shared: D,
         closure: F,
     ) -> Vec<U>
     where
-        F: FnOnce(&mut T, K, C, D) -> U + Send + Copy + 'static,
+        F: FnOnce(D) -> G + Send + Copy + 'static,
+        G: Fn(&mut T, K, C) -> U,
     {
-        self.apply_batch_with(items, closure, shared)
+        const { refuse_captures::<F>() };
+        self.batch_around::<F, _, _, _, _, _>(items, closure, shared)
     }
 
     #[track_caller]
-    fn send_batches<N, C: NoRef, D: NoRef + Clone, U: NoRef, F>(
+    fn batch_around<N, C: NoRef, D: NoRef + Clone, U: NoRef, F, G>(
         &self,
         items: impl IntoIterator<Item = (K, C)>,
-        batch: F,
+        closure: F,
         shared: D,
-        sent_from: &'static Location<'static>,
     ) -> Vec<U>
     where
-        F: FnOnce(&mut T, (Vec<(K, C)>, D)) -> Vec<U> + Send + Copy + 'static,
+        F: FnOnce(D) -> G + Send + Copy + 'static,
+        G: Fn(&mut T, K, C) -> U,
     {
+        let batch = move |shard: &mut T, (items, shared): (Vec<(K, C)>, D)| {
+            let closure = closure(shared);
+            items.into_iter().map(|(key, argument)| closure(shard, key, argument)).collect::<Vec<U>>()
+        };
+        let sent_from = Location::caller();
         let mut batches: Vec<Vec<(K, C)>> = self.shards().iter().map(|_| Vec::new()).collect();
         // The shard of each item, in order, by which the results are put back in order.
         let mut shards = Vec::new();
