@@ -7,8 +7,9 @@
 //!
 //! The inner closure has to be a `Fn`, as one would expect of the body of a parallel loop; rustc says so, and where.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::Ident;
 use quote::quote_spanned;
+use syn::spanned::Spanned;
 use syn::{Expr, ExprClosure, Pat, ReturnType, parse_quote};
 
 use super::call::Arguments;
@@ -36,9 +37,10 @@ pub(super) fn take_once(closure: &mut ExprClosure, captures: &[Capture], argumen
 fn borrowed_argument(closure: &mut ExprClosure) -> Option<Pat> {
     let parameter = closure.inputs.pop()?;
     closure.inputs.pop_punct();
-    let arguments = Ident::new("arguments", Span::mixed_site());
     let body = &closure.body;
-    let span = gossamer_span(closure.inputs_begin.span);
+    // What is wrong with its type is wrong there.
+    let span = gossamer_span(parameter.span());
+    let arguments = Ident::new("arguments", span);
     *closure.body = Expr::Verbatim(quote_spanned!(span=> { let #parameter = &#arguments; #body }));
     Some(parse_quote!(#arguments))
 }
