@@ -25,7 +25,8 @@ pub(super) fn take_once(closure: &mut ExprClosure, captures: &[Capture], argumen
     if let Some(taken) = taken {
         let mut called = closure.clone();
         called.attrs.clear();
-        called.capture = Some(syn::token::Move(gossamer_span(closure.inputs_begin.span)));
+        // With the user's span, or rustc does not name what it says cannot be moved or changed.
+        called.capture = Some(syn::token::Move(closure.inputs_begin.span));
         (closure.lifetimes, closure.output) = (None, ReturnType::Default);
         closure.inputs = std::iter::once(taken).collect();
         *closure.body = Expr::Closure(called);
