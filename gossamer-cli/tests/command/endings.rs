@@ -127,7 +127,11 @@ fn nodes_that_end_when_interrupted_end_the_application() {
 fn a_terminal_that_is_closed_ends_the_nodes_in_order() {
     let scratch = Scratch::new("hangup");
     let script = "trap 'echo bye >$SAID.$GOSSAMER_NODE; exit 0' HUP; echo $$; while :; do sleep 0.1; done";
-    let mut started = start(local(2, script).env("SAID", scratch.path("said")));
+    // Whoever runs the tests may ignore the signal, as `nohup` does.
+    let mut command = std::process::Command::new("env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_gossamer"), "run", "--local", "2", "--"]);
+    command.args(["sh", "-c", script]).env("SAID", scratch.path("said"));
+    let mut started = start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     read_numbers(started.child(), 2);
     started.signal("HUP");
     started.finish().ended_with(129);
