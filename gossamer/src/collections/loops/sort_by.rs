@@ -117,8 +117,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(&T) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let compare = move |()| move |one: &T, other: &T| key(one).cmp(&key(other));
-        self.sort_around::<F, _, _, _>(true, compare, ());
+        self.sort_by_key_around::<F, _, _, _, _>(true, move |()| move |element| key(element), ());
     }
 
     /// Like [`par_sort_by_key`](Self::par_sort_by_key), with `arguments`, which each call gets by reference.
@@ -139,9 +138,8 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: Fn(&T, &C) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let compare =
-            move |arguments: C| move |one: &T, other: &T| key(one, &arguments).cmp(&key(other, &arguments));
-        self.sort_around::<F, _, _, _>(true, compare, arguments);
+        let lend = move |arguments: C| move |element: &T| key(element, &arguments);
+        self.sort_by_key_around::<F, _, _, _, _>(true, lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
@@ -153,11 +151,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         G: Fn(&T) -> K,
     {
         const { refuse_captures::<F>() };
-        let compare = move |arguments| {
-            let key = key(arguments);
-            move |one: &T, other: &T| key(one).cmp(&key(other))
-        };
-        self.sort_around::<F, _, _, _>(true, compare, arguments);
+        self.sort_by_key_around::<F, _, _, _, _>(true, key, arguments);
     }
 
     /// Sorts the elements; the order of equal elements is not defined ([Sorting](Self#sorting)).
@@ -255,8 +249,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(&T) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let compare = move |()| move |one: &T, other: &T| key(one).cmp(&key(other));
-        self.sort_around::<F, _, _, _>(false, compare, ());
+        self.sort_by_key_around::<F, _, _, _, _>(false, move |()| move |element| key(element), ());
     }
 
     /// Like [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key), with `arguments`, which each call gets by reference.
@@ -278,9 +271,8 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: Fn(&T, &C) -> K + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let compare =
-            move |arguments: C| move |one: &T, other: &T| key(one, &arguments).cmp(&key(other, &arguments));
-        self.sort_around::<F, _, _, _>(false, compare, arguments);
+        let lend = move |arguments: C| move |element: &T| key(element, &arguments);
+        self.sort_by_key_around::<F, _, _, _, _>(false, lend, arguments);
     }
 
     /// As written by the macros (see `trust::arguments_first`).
@@ -292,11 +284,20 @@ impl<T: NoRef + Clone> DistVec<T> {
         G: Fn(&T) -> K,
     {
         const { refuse_captures::<F>() };
+        self.sort_by_key_around::<F, _, _, _, _>(false, key, arguments);
+    }
+
+    #[track_caller]
+    fn sort_by_key_around<N, K: Ord, C: NoRef + Clone, F, G>(&self, is_stable: bool, key: F, arguments: C)
+    where
+        F: FnOnce(C) -> G + Send + Copy + 'static,
+        G: Fn(&T) -> K,
+    {
         let compare = move |arguments| {
             let key = key(arguments);
             move |one: &T, other: &T| key(one).cmp(&key(other))
         };
-        self.sort_around::<F, _, _, _>(false, compare, arguments);
+        self.sort_around::<N, _, _, _>(is_stable, compare, arguments);
     }
 
     #[track_caller]
