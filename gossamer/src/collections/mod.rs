@@ -59,6 +59,7 @@ mod parts;
 mod random_programs;
 mod ranges;
 mod rearrangement;
+mod self_scheduling;
 mod travel;
 mod update_batches;
 mod update_unawaited;

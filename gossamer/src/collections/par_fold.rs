@@ -1,11 +1,11 @@
 //! [`par_fold`] and [`par_map_reduce`]: parallel folds over numbers, on all workers.
 
 use crate::collections::IndexRange;
-use crate::collections::par_for_each::{ChunkLength, Remaining, on_workers, run_chunks};
+use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trust, Trustee};
+use crate::{NoRef, Trustee};
 use std::ops::Range;
 
 /// Folds each chunk of a range of numbers, on all workers of all nodes: the closure turns `initial` and the first
@@ -185,9 +185,9 @@ where
     let (numbers, trustees) = range.into_parts();
     let of_loop = trustees.clone().unwrap_or_else(|| Trustee::all());
     require_constant::<R>(of_loop.into_iter(), "par_map_reduce");
-    let body = move |remaining: &Trust<Remaining>, arguments: C| {
+    let body = move |numbers: &OwnNumbers, arguments: C| {
         let (map, mut chunks) = (map(arguments), Vec::<(usize, Option<U>)>::new());
-        run_chunks(remaining, ChunkLength::Fixed, |number, is_first| {
+        numbers.for_each(|number, is_first| {
             let mapped = map(number);
             match chunks.last_mut().filter(|_| !is_first) {
                 None => chunks.push((number, Some(mapped))),
@@ -196,7 +196,7 @@ where
         });
         chunks
     };
-    in_order(on_workers::<N, _, _, _>((numbers, trustees), body, arguments))
+    in_order(on_workers::<N, _, _, _>((numbers, trustees), ChunkLength::Fixed, body, arguments))
         .reduce(|one, other| reduce(one, other))
 }
 
@@ -211,9 +211,9 @@ where
     F: FnOnce(C) -> G + Send + Copy + 'static,
     G: Fn(A, usize) -> A,
 {
-    let body = move |remaining: &Trust<Remaining>, (initial, arguments): (A, C)| {
+    let body = move |numbers: &OwnNumbers, (initial, arguments): (A, C)| {
         let (closure, mut chunks) = (closure(arguments), Vec::<(usize, Option<A>)>::new());
-        run_chunks(remaining, ChunkLength::Fixed, |number, is_first| {
+        numbers.for_each(|number, is_first| {
             if is_first {
                 chunks.push((number, Some(initial.clone())));
             }
@@ -224,7 +224,8 @@ where
         });
         chunks
     };
-    in_order(on_workers::<N, _, _, _>(range.into_parts(), body, (initial, arguments))).collect()
+    in_order(on_workers::<N, _, _, _>(range.into_parts(), ChunkLength::Fixed, body, (initial, arguments)))
+        .collect()
 }
 
 /// The values of chunks, in the order of the chunks' first numbers.

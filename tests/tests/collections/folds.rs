@@ -6,6 +6,7 @@ use gossamer::Trustee;
 use gossamer::collections::{self, DistVec, Layout};
 use integration_tests::{in_runtime, on_nodes, panic_text};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 #[test]
 fn loops_over_elements_do_what_iterators_do() {
@@ -144,6 +145,30 @@ fn numbers(most: usize) {
         assert_eq!(first, range.clone().next().map(|number| (number * by).to_string()));
         let sum = collections::par_map_reduce(range.clone(), |number| number, |one, other| one + other);
         assert_eq!(sum.unwrap_or(0), range.sum::<usize>());
+    }
+}
+
+#[test]
+fn where_the_chunks_of_a_fold_begin_does_not_depend_on_what_takes_long() {
+    in_runtime(3, boundaries);
+    on_nodes(2, 2, boundaries);
+}
+
+#[gossamer::delegate]
+fn boundaries() {
+    for most in [1, 3, 50, 5000] {
+        let chunks = |slow: usize| {
+            collections::par_fold(0..most, Vec::new(), move |mut chunk: Vec<usize>, number| {
+                if number % 97 == slow {
+                    gossamer::sleep(Duration::from_micros(200));
+                }
+                chunk.push(number);
+                chunk
+            })
+        };
+        let first = chunks(97);
+        assert!(first.concat().into_iter().eq(0..most));
+        assert!([0, 1, 50, 96].into_iter().all(|slow| chunks(slow) == first), "{first:?}");
     }
 }
 

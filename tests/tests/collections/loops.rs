@@ -26,6 +26,34 @@ fn count_numbers(most: usize) {
 }
 
 #[test]
+fn few_numbers_have_a_worker_each_the_first_that_of_the_caller() {
+    in_runtime(4, place);
+    on_nodes(2, 2, place);
+}
+
+#[gossamer::delegate]
+fn place() {
+    for caller in Trustee::all() {
+        gossamer::spawn_on(caller, move || {
+            for count in 1..=4 {
+                let places = DistVec::filled(count, None);
+                let there = places.clone();
+                collections::par_for_each(0..count, move |number| {
+                    let here = Trustee::here();
+                    there.set(number, Some(here));
+                });
+                let mut places: Vec<_> = places.to_vec().into_iter().flatten().collect();
+                assert!(count == 4 || places[0] == caller, "{places:?}");
+                places.sort_by_key(Trustee::index);
+                places.dedup();
+                assert_eq!(places.len(), count);
+            }
+        })
+        .join();
+    }
+}
+
+#[test]
 fn a_loop_without_captures_needs_no_macro() {
     in_runtime(2, || {
         collections::par_for_each(0..100, |number| assert!(number < 100));
