@@ -1,6 +1,6 @@
 //! Loops borrow what they capture, whatever the closure looks like.
 
-use gossamer::collections::{self, DistMap, DistQueue, DistVec, Frontier, IndexRange};
+use gossamer::collections::{self, DistMap, DistQueue, DistVec, Frontier, IndexRange, Marker};
 use gossamer::{NoRef, Sharded, Trust, entrust};
 use std::collections::HashMap;
 
@@ -101,6 +101,41 @@ fn others(by: u64) {
         .par_for_each(&rows, |_, _, row: &Vec<usize>, out| row.iter().for_each(|to| out.push(*to, weights[*to])))
         .apply(|mark, weight, _| *mark += weight + more[0]);
     assert_eq!(marks.to_vec(), [0, 2 * by, 2 * by]);
+    front.mark(0);
+    front.swap();
+    let add = move |mark: &mut u64, weight: u64, _: &mut Marker<'_>| *mark += weight * by;
+    front.par_for_each(&rows, |_, _, row: &Vec<usize>, out| row.iter().for_each(|to| out.push(*to, 1))).apply(add);
+    assert_eq!(marks.to_vec(), [0, 3 * by, 3 * by]);
+}
+
+#[gossamer::delegate]
+fn type_arguments(by: u64) {
+    let (ones, twos) = (DistVec::filled(4, 1_u64), DistVec::filled(4, 2_u64));
+    let mut updates = ones.updates::<u64, _>(|one, more| *one += more * by);
+    updates.push(0, 1);
+    updates.finish();
+    let mut updates = ones.updates_marking::<u64, _>(|one, more| {
+        *one += more * by;
+        true
+    });
+    updates.push(1, 1);
+    updates.finish();
+    ones.par_zip::<u64, _>(&twos, |_, one, two| *one += *two * by);
+    ones.par_sort_by_key::<u64, _>(|one| *one * by);
+    assert_eq!(ones.par_fold::<u64, _>(0, |sum, _, one| sum + *one * by).into_iter().sum::<u64>(), 10 * by * by + 4 * by);
+    assert_eq!(collections::par_fold::<u64, _>(0..4, 0, |sum, _| sum + by).into_iter().sum::<u64>(), 4 * by);
+    assert_eq!(collections::par_map_reduce::<u64, _, _>(0..4, |_| by, |one, other| one + other), Some(4 * by));
+    assert_eq!(ones.par_group_by::<u64, _>(|_, _| by).len(), 1);
+    let shards = Sharded::<u64, u64>::new();
+    let added = shards.apply_batch::<u64, u64, _>([(1, 2)], |shard, _, more| {
+        *shard += more * by;
+        *shard
+    });
+    assert_eq!(added, [2 * by]);
+    ones.par_for_each_with::<u64, _>(|_, one, by| *one = *by, 7);
+    assert_eq!(ones.par_map_with::<u64, u64, _>(|_, one, by| *one + by, by).to_vec(), [7 + by; 4]);
+    let sums = collections::par_fold_with::<u64, u64, _>(0..4, 0, |sum, _, by| sum + by, by);
+    assert_eq!(sums.into_iter().sum::<u64>(), 4 * by);
 }
 
 #[gossamer::main(threads = 2)]
@@ -111,6 +146,7 @@ fn main() {
     assert_eq!(total.apply(|total| *total), 48);
     explicit(&numbers);
     others(4);
+    type_arguments(3);
     let words = DistVec::from_vec(3, vec!["tea".to_owned(), "milk".to_owned(), "water".to_owned()]);
     assert_eq!(generic(&words, "n".to_owned(), 3), [true, false]);
 }

@@ -2,7 +2,7 @@
 
 use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Path};
 
-use super::scope::{Meaning, Scopes};
+use super::scope::{Meaning, Scopes, StoredClosure};
 use super::trustee::Trustees;
 
 /// What a delegating call hands to its closure.
@@ -215,9 +215,11 @@ impl Delegation {
     ) -> Option<Self> {
         let closure = position(call, arguments, given.len())?;
         let argument = given.nth(closure)?;
-        let delegates = closure_of(argument).is_some() || stored_in(argument, scopes).is_some();
-        let parameters = closure_of(argument).map_or(0, |closure| closure.inputs.len());
-        delegates.then_some(Self { call, closure, arguments, callee, parameters })
+        let parameters = match closure_of(argument) {
+            Some(closure) => closure.inputs.len(),
+            None => stored_in(argument, scopes)?.parameters,
+        };
+        Some(Self { call, closure, arguments, callee, parameters })
     }
 }
 
@@ -246,8 +248,8 @@ pub(super) fn position_in_function(path: &Path, given: usize) -> Option<usize> {
     (ours && matches!(arguments, Arguments::Captures(_))).then(|| position(call, arguments, given))?
 }
 
-/// The number of the closure whose captures a variable holds instead of it.
-pub(super) fn stored_in(expr: &Expr, scopes: &Scopes) -> Option<usize> {
+/// The closure whose captures a variable holds instead of it.
+pub(super) fn stored_in(expr: &Expr, scopes: &Scopes) -> Option<StoredClosure> {
     let Expr::Path(variable) = expr else { return None };
     match scopes.resolve_ident(variable.path.get_ident()?)?.1.meaning {
         Meaning::Local { stored, .. } => stored,

@@ -72,7 +72,8 @@ impl Frame {
                 let mut ident = binding.ident.clone();
                 ident.set_span(span);
                 let bound_at = binding.ident.span();
-                let mutable = mutable && self.moves;
+                // In a loop rustc then says that the calls share it, and not that it lacks a `mut`, which it has.
+                let mutable = mutable && (self.moves || self.repeats);
                 self.captures.push(Capture { ident, bound_at, mutable, assigned: false, seen });
             }
         }

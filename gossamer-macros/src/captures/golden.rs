@@ -315,6 +315,13 @@ fn a_stored_closure_that_is_only_delegated_leaves_its_captures_in_its_variable()
         }",
     );
     assert_rewritten(
+        "fn add(e: Expansion, n: u64) { let add = move |a: &mut u64, b: u64, _: &mut Marker<'_>| *a += b + n; e.apply(add); }",
+        "fn add(e: Expansion, n: u64) {
+            let add = (n,);
+            e.__apply_with(add, const { move |(n,)| { place!{} move |a: &mut u64, b: u64, _: &mut Marker<'_>| *a += b + n } });
+        }",
+    );
+    assert_rewritten(
         "fn reset(t: &Trust<u64>) { let reset = |t: &mut u64| *t = 0; t.apply(reset); }",
         "fn reset(t: &Trust<u64>) { let reset = const { |t: &mut u64| { place!{} *t = 0 } }; t.apply(reset); }",
     );

@@ -5,8 +5,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
-    Expr, ExprCall, ExprClosure, ExprMethodCall, GenericArgument, Ident, Item, Pat, PathArguments, Stmt,
-    Token, parse_quote,
+    AngleBracketedGenericArguments, Expr, ExprCall, ExprClosure, ExprMethodCall, Ident, Item, Pat,
+    PathArguments, Stmt, Token, parse_quote,
 };
 
 use super::call::{Arguments, Callee, Delegation, closure_mut, is_two};
@@ -35,9 +35,8 @@ pub(super) fn method_call(call: &mut ExprMethodCall, delegation: &Delegation, ta
     make_constant(&mut call.args, delegation, taken);
     let Some(name) = arguments_first(&call.method, delegation, taken) else { return };
     call.method = format_ident!("__{}", name);
-    if let (Some(turbofish), false) = (&mut call.turbofish, taken.is_empty()) {
-        turbofish.args.insert(0, inferred());
-        turbofish.args.extend(delegation.repeats().then(inferred));
+    if let Some(turbofish) = &mut call.turbofish {
+        infer_the_others(turbofish, delegation, taken);
     }
 }
 
@@ -50,9 +49,8 @@ pub(super) fn function_call(call: &mut ExprCall, delegation: &Delegation, taken:
     let last = function.path.segments.last_mut()?;
     let plain = last.ident.clone();
     last.ident = arguments_first(&plain, delegation, taken)?;
-    if let (PathArguments::AngleBracketed(types), false) = (&mut last.arguments, taken.is_empty()) {
-        types.args.insert(0, inferred());
-        types.args.extend(delegation.repeats().then(inferred));
+    if let PathArguments::AngleBracketed(types) = &mut last.arguments {
+        infer_the_others(types, delegation, taken);
     }
     if delegation.callee == Callee::Method {
         last.ident = format_ident!("__{}", last.ident);
@@ -96,9 +94,15 @@ pub(crate) fn place(span: Span) -> TokenStream {
     quote_spanned!(span=> ::gossamer::__private::place! {})
 }
 
-/// The type argument for the captures, which come first among them.
-fn inferred() -> GenericArgument {
-    parse_quote!(_)
+/// Adds the type arguments that only the form with the arguments first has: that of the captures, which is the first, and
+/// of a loop that of the closure which is called, the last.
+fn infer_the_others(types: &mut AngleBracketedGenericArguments, delegation: &Delegation, taken: &Taken) {
+    if !taken.is_empty() {
+        types.args.insert(0, parse_quote!(_));
+    }
+    if delegation.repeats() {
+        types.args.push(parse_quote!(_));
+    }
 }
 
 /// Makes the closure a constant, its captures parameters of it, and their values an argument before it.

@@ -16,8 +16,8 @@ pub(crate) enum Meaning {
         mutable: bool,
         /// Whether it visibly holds one trustee, or a row of them.
         trustees: Option<Trustees>,
-        /// What it holds the captures of, if it was a closure that is only delegated: its number among those.
-        stored: Option<usize>,
+        /// What it holds the captures of, if it was a closure that is only delegated.
+        stored: Option<StoredClosure>,
     },
     /// The receiver of the enclosing method.
     Receiver,
@@ -25,6 +25,15 @@ pub(crate) enum Meaning {
     Constant,
     /// A function: a path in expressions, but a pattern of this name binds.
     Function,
+}
+
+/// A closure whose captures a variable holds instead of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StoredClosure {
+    /// Its number among those.
+    pub(crate) number: usize,
+    /// How many parameters it has.
+    pub(crate) parameters: usize,
 }
 
 /// A bound name.

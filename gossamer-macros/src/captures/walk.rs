@@ -9,9 +9,9 @@ use super::assignment::{assigned_variables, is_assignment};
 use super::call::{Arguments, Callee, Delegation, closure_mut, stored_in};
 use super::frame::{Capture, Frame, Seen, Taken};
 use super::pattern::{self, Match};
-use super::scope::{Binding, Meaning, Scopes};
+use super::scope::{Binding, Meaning, Scopes, StoredClosure};
 use super::trustee::Trustees;
-use super::{items, macros, rewrite, stored};
+use super::{items, macros, repeated, rewrite, stored};
 use crate::messages;
 use crate::report::Report;
 
@@ -52,8 +52,8 @@ pub(super) struct Walker {
     pub(super) rewritten: usize,
     /// Whether a delegated closure captures a variable that is bound by `mut`, and may change its copy.
     captures_mutably: bool,
-    /// Closures whose captures a variable holds instead of them.
-    stored: Vec<ExprClosure>,
+    /// Closures whose captures a variable holds instead of them, as they were written.
+    stored: Vec<(ExprClosure, Vec<Capture>)>,
     /// What the last closure with explicit arguments has captured beside them.
     beside: Option<Capture>,
     report: Report,
@@ -107,15 +107,15 @@ impl Walker {
         let (Pat::Ident(variable), Some(init)) = (&local.pat, &mut local.init) else { return };
         let Expr::Closure(closure) = &mut *init.expr else { return };
         let captures = self.delegated_closure(closure, Arguments::Captures(""), false).unwrap_or_default();
-        rewrite::record_place(closure);
         let mut stored = None;
         if captures.is_empty() {
+            rewrite::record_place(closure);
             *init.expr = rewrite::constant(&init.expr);
         } else {
-            rewrite::take_captures(closure, &captures);
-            stored = Some(self.stored.len());
-            self.stored.push(closure.clone());
-            *init.expr = rewrite::values(&captures);
+            stored = Some(StoredClosure { number: self.stored.len(), parameters: closure.inputs.len() });
+            let values = rewrite::values(&captures);
+            self.stored.push((closure.clone(), captures));
+            *init.expr = values;
         }
         self.scopes.bind(&variable.ident, Meaning::Local { mutable: false, trustees: None, stored });
     }
@@ -167,7 +167,9 @@ impl Walker {
                     self.refuse_captures_beside(delegation);
                     taken = captures.map(Taken::Captures);
                 }
-                (None, Some(stored)) if is_delegated => taken = self.stored_argument(argument, stored),
+                (None, Some(stored)) if is_delegated => {
+                    taken = self.stored_argument(argument, stored, delegation);
+                }
                 _ => self.visit_expr_mut(argument),
             }
         }
@@ -175,11 +177,23 @@ impl Walker {
     }
 
     /// Puts a closure into the call again to which its captures are handed.
-    fn stored_argument(&mut self, argument: &mut Expr, stored: usize) -> Option<Taken> {
+    fn stored_argument(
+        &mut self,
+        argument: &mut Expr,
+        stored: StoredClosure,
+        delegation: &Delegation,
+    ) -> Option<Taken> {
         self.visit_expr_mut(argument);
         self.rewritten += 1;
-        let closure = Expr::Closure(self.stored.get(stored)?.clone());
-        let Expr::Path(variable) = std::mem::replace(argument, closure) else { return None };
+        let (closure, captures) = self.stored.get(stored.number)?;
+        let mut closure = closure.clone();
+        if delegation.repeats() {
+            repeated::take_once(&mut closure, captures, delegation.arguments);
+        } else {
+            rewrite::record_place(&mut closure);
+            rewrite::take_captures(&mut closure, captures);
+        }
+        let Expr::Path(variable) = std::mem::replace(argument, Expr::Closure(closure)) else { return None };
         variable.path.get_ident().cloned().map(Taken::Stored)
     }
 

@@ -150,7 +150,7 @@ impl IndexRange {
     /// # Panics
     /// Like the function.
     #[track_caller]
-    pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
+    pub fn par_fold_with<C: NoRef + Clone, A: NoRef + Clone, F>(
         &self,
         initial: A,
         closure: F,
@@ -167,7 +167,7 @@ impl IndexRange {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F, G>(
+    pub fn __par_fold_with<C: Captured + Clone, A: NoRef + Clone, F, G>(
         &self,
         initial: A,
         arguments: C,

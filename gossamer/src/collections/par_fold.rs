@@ -57,7 +57,7 @@ where
 /// # Panics
 /// Like [`par_fold`].
 #[track_caller]
-pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
+pub fn par_fold_with<C: NoRef + Clone, A: NoRef + Clone, F>(
     range: Range<usize>,
     initial: A,
     closure: F,
@@ -74,7 +74,7 @@ where
 /// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 #[track_caller]
-pub fn par_fold_with_arguments_first<A: NoRef + Clone, C: Captured + Clone, F, G>(
+pub fn par_fold_with_arguments_first<C: Captured + Clone, A: NoRef + Clone, F, G>(
     range: Range<usize>,
     initial: A,
     arguments: C,

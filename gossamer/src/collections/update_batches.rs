@@ -56,7 +56,7 @@ impl<T: 'static> DistVec<T> {
     /// # });
     /// ```
     #[track_caller]
-    pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
+    pub fn updates_with<C: NoRef + Clone, A: NoRef, F>(&self, closure: F, shared: C) -> Updates<A>
     where
         F: Fn(&mut T, A, &C) + Send + Copy + 'static,
     {
@@ -70,7 +70,7 @@ impl<T: 'static> DistVec<T> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __updates_with<A: NoRef, C: Captured + Clone, F, G>(&self, shared: C, closure: F) -> Updates<A>
+    pub fn __updates_with<C: Captured + Clone, A: NoRef, F, G>(&self, shared: C, closure: F) -> Updates<A>
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(&mut T, A),
@@ -141,7 +141,7 @@ impl<T: 'static> DistVec<T> {
     /// # });
     /// ```
     #[track_caller]
-    pub fn updates_marking_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
+    pub fn updates_marking_with<C: NoRef + Clone, A: NoRef, F>(&self, closure: F, shared: C) -> Updates<A>
     where
         F: Fn(&mut T, A, &C) -> bool + Send + Copy + 'static,
     {
@@ -153,7 +153,7 @@ impl<T: 'static> DistVec<T> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __updates_marking_with<A: NoRef, C: Captured + Clone, F, G>(
+    pub fn __updates_marking_with<C: Captured + Clone, A: NoRef, F, G>(
         &self,
         shared: C,
         closure: F,

@@ -260,7 +260,7 @@ impl<T: 'static> Trust<T> {
     /// Like [`apply_into`](Self::apply_into).
     #[inline]
     #[track_caller]
-    pub fn apply_with_into<K: 'static, C: NoRef, U: NoRef, F>(
+    pub fn apply_with_into<C: NoRef, K: 'static, U: NoRef, F>(
         &self,
         replies: &Replies<K, U>,
         key: K,
@@ -277,7 +277,7 @@ impl<T: 'static> Trust<T> {
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]
-    pub fn __apply_with_into<K: 'static, C: Captured, U: NoRef, F>(
+    pub fn __apply_with_into<C: Captured, K: 'static, U: NoRef, F>(
         &self,
         replies: &Replies<K, U>,
         key: K,

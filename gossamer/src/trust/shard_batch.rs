@@ -61,7 +61,7 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
     /// # Panics
     /// Like [`apply_batch`](Self::apply_batch).
     #[track_caller]
-    pub fn apply_batch_with<C: NoRef, D: NoRef + Clone, U: NoRef, F>(
+    pub fn apply_batch_with<D: NoRef + Clone, C: NoRef, U: NoRef, F>(
         &self,
         items: impl IntoIterator<Item = (K, C)>,
         closure: F,
@@ -80,7 +80,7 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]
-    pub fn __apply_batch_with<C: NoRef, D: Captured + Clone, U: NoRef, F, G>(
+    pub fn __apply_batch_with<D: Captured + Clone, C: NoRef, U: NoRef, F, G>(
         &self,
         items: impl IntoIterator<Item = (K, C)>,
         shared: D,

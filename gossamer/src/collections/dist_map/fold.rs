@@ -60,7 +60,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// # Panics
     /// Like [`par_map`](Self::par_map).
     #[track_caller]
-    pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
+    pub fn par_fold_with<C: NoRef + Clone, A: NoRef + Clone, F>(
         &self,
         initial: A,
         closure: F,
@@ -78,7 +78,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F, G>(
+    pub fn __par_fold_with<C: Captured + Clone, A: NoRef + Clone, F, G>(
         &self,
         initial: A,
         arguments: C,

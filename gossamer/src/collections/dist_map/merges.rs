@@ -138,7 +138,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     /// # });
     /// ```
     #[track_caller]
-    pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(
+    pub fn updates_with<C: NoRef + Clone, A: NoRef, F>(
         &self,
         default: V,
         closure: F,
@@ -156,7 +156,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __updates_with<A: NoRef, C: Captured + Clone, F, G>(
+    pub fn __updates_with<C: Captured + Clone, A: NoRef, F, G>(
         &self,
         default: V,
         shared: C,

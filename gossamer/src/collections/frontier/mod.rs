@@ -277,7 +277,7 @@ impl<T: 'static> Frontier<T> {
     /// # Panics
     /// Like [`par_for_each`](Self::par_for_each).
     #[track_caller]
-    pub fn par_for_each_with<'a, R: 'static, A: NoRef, C: NoRef + Clone, F>(
+    pub fn par_for_each_with<'a, C: NoRef + Clone, R: 'static, A: NoRef, F>(
         &'a self,
         rows: &'a DistVec<R>,
         closure: F,
@@ -306,7 +306,7 @@ impl<T: 'static> Frontier<T> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_for_each_with<'a, R: 'static, A: NoRef, C: Captured + Clone, F, G>(
+    pub fn __par_for_each_with<'a, C: Captured + Clone, R: 'static, A: NoRef, F, G>(
         &'a self,
         rows: &'a DistVec<R>,
         arguments: C,

@@ -58,7 +58,7 @@ impl<T: 'static> DistVec<T> {
     /// # Panics
     /// Like [`par_fold`](Self::par_fold).
     #[track_caller]
-    pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
+    pub fn par_fold_with<C: NoRef + Clone, A: NoRef + Clone, F>(
         &self,
         initial: A,
         closure: F,
@@ -76,7 +76,7 @@ impl<T: 'static> DistVec<T> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F, G>(
+    pub fn __par_fold_with<C: Captured + Clone, A: NoRef + Clone, F, G>(
         &self,
         initial: A,
         arguments: C,

@@ -63,7 +63,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// # Panics
     /// Like [`par_group_by`](Self::par_group_by).
     #[track_caller]
-    pub fn par_group_by_with<K: NoRef + Clone + Hash + Eq, C: NoRef + Clone, F>(
+    pub fn par_group_by_with<C: NoRef + Clone, K: NoRef + Clone + Hash + Eq, F>(
         &self,
         key: F,
         arguments: C,
@@ -79,7 +79,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_group_by_with<K: NoRef + Clone + Hash + Eq, C: Captured + Clone, F, G>(
+    pub fn __par_group_by_with<C: Captured + Clone, K: NoRef + Clone + Hash + Eq, F, G>(
         &self,
         arguments: C,
         key: F,

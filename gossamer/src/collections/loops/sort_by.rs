@@ -133,7 +133,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// # Panics
     /// Like [`par_sort_by_key`](Self::par_sort_by_key).
     #[track_caller]
-    pub fn par_sort_by_key_with<K: Ord, C: NoRef + Clone, F>(&self, key: F, arguments: C)
+    pub fn par_sort_by_key_with<C: NoRef + Clone, K: Ord, F>(&self, key: F, arguments: C)
     where
         F: Fn(&T, &C) -> K + Send + Copy + 'static,
     {
@@ -145,7 +145,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_sort_by_key_with<K: Ord, C: Captured + Clone, F, G>(&self, arguments: C, key: F)
+    pub fn __par_sort_by_key_with<C: Captured + Clone, K: Ord, F, G>(&self, arguments: C, key: F)
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(&T) -> K,
@@ -266,7 +266,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// # Panics
     /// Like [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key).
     #[track_caller]
-    pub fn par_sort_unstable_by_key_with<K: Ord, C: NoRef + Clone, F>(&self, key: F, arguments: C)
+    pub fn par_sort_unstable_by_key_with<C: NoRef + Clone, K: Ord, F>(&self, key: F, arguments: C)
     where
         F: Fn(&T, &C) -> K + Send + Copy + 'static,
     {
@@ -278,7 +278,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_sort_unstable_by_key_with<K: Ord, C: Captured + Clone, F, G>(&self, arguments: C, key: F)
+    pub fn __par_sort_unstable_by_key_with<C: Captured + Clone, K: Ord, F, G>(&self, arguments: C, key: F)
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(&T) -> K,

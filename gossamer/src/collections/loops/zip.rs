@@ -59,7 +59,7 @@ impl<T: 'static> DistVec<T> {
     /// # Panics
     /// Like [`par_zip`](Self::par_zip).
     #[track_caller]
-    pub fn par_zip_with<U: 'static, C: NoRef + Clone, F>(&self, other: &DistVec<U>, closure: F, arguments: C)
+    pub fn par_zip_with<C: NoRef + Clone, U: 'static, F>(&self, other: &DistVec<U>, closure: F, arguments: C)
     where
         F: Fn(usize, &mut T, &mut U, &C) + Send + Copy + 'static,
     {
@@ -73,7 +73,7 @@ impl<T: 'static> DistVec<T> {
     /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __par_zip_with<U: 'static, C: Captured + Clone, F, G>(
+    pub fn __par_zip_with<C: Captured + Clone, U: 'static, F, G>(
         &self,
         other: &DistVec<U>,
         arguments: C,
