@@ -73,7 +73,7 @@ impl<T: 'static> DistVec<T> {
     pub fn __updates_with<C: Captured + Clone, A: NoRef, F, G>(&self, shared: C, closure: F) -> Updates<A>
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
-        G: Fn(&mut T, A),
+        G: Fn(&mut T, A) + 'static,
     {
         const { refuse_captures::<F>() };
         let unmarked = move |shared| {
@@ -160,7 +160,7 @@ impl<T: 'static> DistVec<T> {
     ) -> Updates<A>
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
-        G: Fn(&mut T, A) -> bool,
+        G: Fn(&mut T, A) -> bool + 'static,
     {
         const { refuse_captures::<F>() };
         self.marking_around::<F, _, _, _, _>(closure, shared)
@@ -170,7 +170,7 @@ impl<T: 'static> DistVec<T> {
     fn marking_around<N, A: NoRef, C: NoRef + Clone, F, G>(&self, closure: F, shared: C) -> Updates<A>
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
-        G: Fn(&mut T, A) -> bool,
+        G: Fn(&mut T, A) -> bool + 'static,
     {
         let marking = move |shared| {
             let closure = closure(shared);
@@ -211,23 +211,24 @@ impl<T: 'static> DistVec<T> {
     ) -> Updates<A>
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
-        G: Fn(&mut T, A, &mut Marker<'_>),
+        G: Fn(&mut T, A, &mut Marker<'_>) + 'static,
     {
         let made_at = Location::caller();
-        let serve = move |elements: &mut Elements<T>, (gathered, shared): (Gathered<A>, C)| {
-            serve(elements, gathered, closure(shared))
+        let serve_there = move |elements: &mut Elements<T>, (gathered, shared): (Gathered<A>, C)| {
+            serve(elements, gathered, &closure(shared))
         };
         let near = Near::of(self).map(|near| {
-            let (elements, shared) = (self.parts[near.part()].clone(), shared.clone());
+            // Here one closure serves all batches, without further copies of what it shares.
+            let (elements, closure) = (self.parts[near.part()].clone(), closure(shared.clone()));
             let serve_here = move |gathered| {
-                elements.apply_here_around::<N, _>(|elements| serve(elements, (gathered, shared.clone())))
+                elements.apply_here_around::<N, _>(|elements| serve(elements, gathered, &closure))
             };
             (near, Box::new(serve_here) as ServeHere<A>)
         });
         let parts = self.parts.clone();
         let send = move |replies: &Replies<usize, Gathered<A>>, part: usize, gathered| {
             let arguments = (gathered, shared.clone());
-            parts[part].send_into::<N, _, _, _, _>(replies, part, serve, arguments, made_at);
+            parts[part].send_into::<N, _, _, _, _>(replies, part, serve_there, arguments, made_at);
         };
         Updates::new(self.spread, near, Box::new(send), made_at)
     }
@@ -238,7 +239,7 @@ impl<T: 'static> DistVec<T> {
 fn serve<T, A>(
     elements: &mut Elements<T>,
     (mut offsets, mut arguments): Gathered<A>,
-    mut closure: impl FnMut(&mut T, A, &mut Marker<'_>),
+    closure: &impl Fn(&mut T, A, &mut Marker<'_>),
 ) -> Gathered<A> {
     let (mut served, mut panicked) = (0, None);
     let mut updates = offsets.iter().zip(arguments.drain(..)).enumerate();

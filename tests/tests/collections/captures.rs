@@ -2,7 +2,7 @@
 
 use gossamer::NoRef;
 use gossamer::collections::{self, DistMap, DistQueue, DistVec, Frontier, IndexRange};
-use integration_tests::{in_runtime, on_nodes, panic_text};
+use integration_tests::{in_runtime, isolated, on_nodes, panic_text};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// As many as take longer than a turn of 100 us where each is spun at.
@@ -33,6 +33,21 @@ fn clones_of(run: impl FnOnce(Counted)) {
     let clones = CLONES.load(Ordering::Relaxed) - before;
     // Some for each worker, each batch of updates, and each round of a sort.
     assert!(clones < MANY / 10, "{clones} clones");
+}
+
+#[test]
+fn updates_of_the_own_worker_share_one_value_of_what_their_closure_captures() {
+    isolated(|| in_runtime(1, update_own));
+}
+
+#[gossamer::delegate]
+fn update_own() {
+    let (numbers, by) = (DistVec::filled(MANY, 0_u64), Counted(3));
+    let mut updates = numbers.updates(move |number, more: u64| *number += more * by.0);
+    (0..100 * MANY).for_each(|index| updates.push(index % MANY, 1));
+    updates.finish();
+    assert_eq!(numbers.to_vec(), [300; MANY]);
+    assert!(CLONES.load(Ordering::Relaxed) < 5);
 }
 
 #[gossamer::delegate]

@@ -159,7 +159,7 @@ where
     pub fn __apply_with<D: Captured + Clone, G, H>(self, shared: D, closure: G) -> u64
     where
         G: FnOnce(D) -> H + Send + Copy + 'static,
-        H: Fn(&mut T, A, &mut Marker<'_>),
+        H: Fn(&mut T, A, &mut Marker<'_>) + 'static,
     {
         const { refuse_captures::<G>() };
         self.run::<G, _, _, _>(closure, shared)
@@ -169,7 +169,7 @@ where
     fn run<M: 'static, D: NoRef + Clone, G, H>(self, apply: G, shared: D) -> u64
     where
         G: FnOnce(D) -> H + Send + Copy + 'static,
-        H: Fn(&mut T, A, &mut Marker<'_>),
+        H: Fn(&mut T, A, &mut Marker<'_>) + 'static,
     {
         let Self { vector, rows, expand, arguments, .. } = self;
         require_constant::<M>(vector.trustees().into_iter(), "Expansion::apply");
@@ -210,7 +210,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
     ) -> u64
     where
         G: FnOnce(D) -> H + Send + Copy + 'static,
-        H: Fn(&mut T, A, &mut Marker<'_>),
+        H: Fn(&mut T, A, &mut Marker<'_>) + 'static,
     {
         let own = &self.vector.parts[self.part];
         let updates = self.vector.updates_around::<M, _, _, _, _>(apply, shared);
