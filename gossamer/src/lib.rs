@@ -178,6 +178,7 @@ pub use blocking::{Unblocked, unblock, unblock_async};
 pub use fabric::choice::FabricChoice;
 pub use kernel::{fs, io, process, signal};
 pub use lane::error::{DelegationError, Reason};
+pub use lane::without_captures::WithoutCaptures;
 pub use metrics::metrics;
 #[cfg(fuzzing)]
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use crate::lane::operation::refuse_captures;
 use crate::trust::{rethrow, spawn_around};
 use crate::wire::captured::Captured;
 use crate::worker::Cancelled;
-use crate::{NoRef, Trust, Trustee, entrust, sleep, yield_now};
+use crate::{NoRef, Trust, Trustee, WithoutCaptures, entrust, sleep, yield_now};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -204,7 +204,7 @@ impl<T: NoRef> DistQueue<T> {
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where
-        F: FnOnce(T, &mut Vec<T>) + Send + Copy + 'static,
+        F: FnOnce(T, &mut Vec<T>) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.run::<F, _, _, _>(move |()| move |item, more: &mut Vec<T>| closure(item, more), ());
@@ -233,7 +233,7 @@ impl<T: NoRef> DistQueue<T> {
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
-        F: Fn(T, &mut Vec<T>, &C) + Send + Copy + 'static,
+        F: Fn(T, &mut Vec<T>, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |item, more: &mut Vec<T>| closure(item, more, &arguments);

@@ -4,7 +4,7 @@ use crate::collections::Elements;
 use crate::collections::layout::Spread;
 use crate::lane::operation::refuse_captures;
 use crate::trust::rethrow;
-use crate::{NoRef, Pending, Trust, Trustee};
+use crate::{NoRef, Pending, Trust, Trustee, WithoutCaptures};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -177,7 +177,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn update<U: NoRef, F>(&self, index: usize, closure: F) -> U
     where
-        F: FnOnce(&mut T) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at::<F, _, _, _>(index, move |element, ()| closure(element), ())
@@ -200,7 +200,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn update_with<C: NoRef, U: NoRef, F>(&self, index: usize, closure: F, arguments: C) -> U
     where
-        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at::<F, _, _, _>(index, closure, arguments)
@@ -223,7 +223,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn update_async<U: NoRef, F>(&self, index: usize, closure: F) -> Pending<U>
     where
-        F: FnOnce(&mut T) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.send_at::<F, _, _, _>(index, move |element, ()| closure(element), ())
@@ -251,7 +251,7 @@ impl<T: 'static> DistVec<T> {
         arguments: C,
     ) -> Pending<U>
     where
-        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.send_at::<F, _, _, _>(index, closure, arguments)
@@ -274,7 +274,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn update_then<U: NoRef, F, R>(&self, index: usize, closure: F, then: R)
     where
-        F: FnOnce(&mut T) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T) -> U + Send + WithoutCaptures + 'static,
         R: FnOnce(U) + 'static,
     {
         const { refuse_captures::<F>() };
@@ -297,7 +297,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn update_with_then<C: NoRef, U: NoRef, F, R>(&self, index: usize, closure: F, arguments: C, then: R)
     where
-        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T, C) -> U + Send + WithoutCaptures + 'static,
         R: FnOnce(U) + 'static,
     {
         const { refuse_captures::<F>() };

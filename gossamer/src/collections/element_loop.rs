@@ -6,7 +6,7 @@ use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::worker::require_fiber;
-use crate::{NoRef, Trust};
+use crate::{NoRef, Trust, WithoutCaptures};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where
-        F: FnOnce(usize, &mut T) + Send + Copy + 'static,
+        F: FnOnce(usize, &mut T) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.for_each_around::<F, _, _, _>(move |()| move |index, element| closure(index, element), ());
@@ -69,7 +69,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
-        F: Fn(usize, &mut T, &C) + Send + Copy + 'static,
+        F: Fn(usize, &mut T, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |index, element: &mut T| closure(index, element, &arguments);

@@ -4,7 +4,7 @@ use crate::collections::par_fold::{fold_around, map_reduce_around};
 use crate::collections::par_for_each::for_each_around;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trustee};
+use crate::{NoRef, Trustee, WithoutCaptures};
 use std::ops::Range;
 
 /// A range of numbers, and the workers among which loops share them out. For all workers of all nodes there are the
@@ -73,7 +73,7 @@ impl IndexRange {
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where
-        F: FnOnce(usize) + Send + Copy + 'static,
+        F: FnOnce(usize) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         for_each_around::<F, _, _, _>(self.clone(), move |()| move |number| closure(number), ());
@@ -95,7 +95,7 @@ impl IndexRange {
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
-        F: Fn(usize, &C) + Send + Copy + 'static,
+        F: Fn(usize, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |number| closure(number, &arguments);
@@ -130,7 +130,7 @@ impl IndexRange {
     #[track_caller]
     pub fn par_fold<A: NoRef + Clone, F>(&self, initial: A, closure: F) -> Vec<A>
     where
-        F: FnOnce(A, usize) -> A + Send + Copy + 'static,
+        F: FnOnce(A, usize) -> A + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let plain = move |()| move |before, number| closure(before, number);
@@ -157,7 +157,7 @@ impl IndexRange {
         arguments: C,
     ) -> Vec<A>
     where
-        F: Fn(A, usize, &C) -> A + Send + Copy + 'static,
+        F: Fn(A, usize, &C) -> A + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |before, number| closure(before, number, &arguments);
@@ -196,8 +196,8 @@ impl IndexRange {
     #[track_caller]
     pub fn par_map_reduce<U: NoRef, F, R>(&self, map: F, reduce: R) -> Option<U>
     where
-        F: FnOnce(usize) -> U + Send + Copy + 'static,
-        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+        F: FnOnce(usize) -> U + Send + WithoutCaptures + 'static,
+        R: FnOnce(U, U) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         map_reduce_around::<F, _, _, _, _, _>(self.clone(), move |()| move |number| map(number), (), reduce)
@@ -223,8 +223,8 @@ impl IndexRange {
         reduce: R,
     ) -> Option<U>
     where
-        F: Fn(usize, &C) -> U + Send + Copy + 'static,
-        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+        F: Fn(usize, &C) -> U + Send + WithoutCaptures + 'static,
+        R: FnOnce(U, U) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |number| map(number, &arguments);

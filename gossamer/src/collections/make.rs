@@ -9,7 +9,7 @@ use crate::sys::memory::large_pages;
 use crate::trust::{FibersOfCall, spawn_around};
 use crate::wire::captured::Captured;
 use crate::worker::Cancelled;
-use crate::{NoRef, Trust, entrust, yield_now};
+use crate::{NoRef, Trust, WithoutCaptures, entrust, yield_now};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn from_fn<F>(layout: impl Into<Layout>, make: F) -> Self
     where
-        F: FnOnce(usize) -> T + Send + Copy + 'static,
+        F: FnOnce(usize) -> T + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         Self::made::<F, _, _, _>(layout.into(), move |()| move |index| make(index), ())
@@ -54,7 +54,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn from_fn_with<C: NoRef + Clone, F>(layout: impl Into<Layout>, make: F, arguments: C) -> Self
     where
-        F: Fn(usize, &C) -> T + Send + Copy + 'static,
+        F: Fn(usize, &C) -> T + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |index| make(index, &arguments);

@@ -5,7 +5,7 @@ use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trustee};
+use crate::{NoRef, Trustee, WithoutCaptures};
 use std::ops::Range;
 
 /// Folds each chunk of a range of numbers, on all workers of all nodes: the closure turns `initial` and the first
@@ -37,7 +37,7 @@ use std::ops::Range;
 #[track_caller]
 pub fn par_fold<A: NoRef + Clone, F>(range: Range<usize>, initial: A, closure: F) -> Vec<A>
 where
-    F: FnOnce(A, usize) -> A + Send + Copy + 'static,
+    F: FnOnce(A, usize) -> A + Send + WithoutCaptures + 'static,
 {
     const { refuse_captures::<F>() };
     let fold = move |()| move |before, number| closure(before, number);
@@ -64,7 +64,7 @@ pub fn par_fold_with<C: NoRef + Clone, A: NoRef + Clone, F>(
     arguments: C,
 ) -> Vec<A>
 where
-    F: Fn(A, usize, &C) -> A + Send + Copy + 'static,
+    F: Fn(A, usize, &C) -> A + Send + WithoutCaptures + 'static,
 {
     const { refuse_captures::<F>() };
     let lend = move |arguments: C| move |before, number| closure(before, number, &arguments);
@@ -116,8 +116,8 @@ where
 #[track_caller]
 pub fn par_map_reduce<U: NoRef, F, R>(range: Range<usize>, map: F, reduce: R) -> Option<U>
 where
-    F: FnOnce(usize) -> U + Send + Copy + 'static,
-    R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    F: FnOnce(usize) -> U + Send + WithoutCaptures + 'static,
+    R: FnOnce(U, U) -> U + Send + WithoutCaptures + 'static,
 {
     const { refuse_captures::<F>() };
     map_reduce_around::<F, _, _, _, _, _>(range.into(), move |()| move |number| map(number), (), reduce)
@@ -143,8 +143,8 @@ pub fn par_map_reduce_with<C: NoRef + Clone, U: NoRef, F, R>(
     reduce: R,
 ) -> Option<U>
 where
-    F: Fn(usize, &C) -> U + Send + Copy + 'static,
-    R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    F: Fn(usize, &C) -> U + Send + WithoutCaptures + 'static,
+    R: FnOnce(U, U) -> U + Send + WithoutCaptures + 'static,
 {
     const { refuse_captures::<F>() };
     let lend = move |arguments: C| move |number| map(number, &arguments);

@@ -1,10 +1,10 @@
 //! [`par_for_each`]: a loop over numbers, on all workers.
 
-use crate::NoRef;
 use crate::collections::IndexRange;
 use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 use std::ops::Range;
 
 /// Calls a closure for each number of a range, on all workers of all nodes, and waits until that is done.
@@ -45,7 +45,7 @@ use std::ops::Range;
 #[track_caller]
 pub fn par_for_each<F>(range: Range<usize>, closure: F)
 where
-    F: FnOnce(usize) + Send + Copy + 'static,
+    F: FnOnce(usize) + Send + WithoutCaptures + 'static,
 {
     const { refuse_captures::<F>() };
     for_each_around::<F, _, _, _>(range.into(), move |()| move |number| closure(number), ());
@@ -68,7 +68,7 @@ where
 #[track_caller]
 pub fn par_for_each_with<C: NoRef + Clone, F>(range: Range<usize>, closure: F, arguments: C)
 where
-    F: Fn(usize, &C) + Send + Copy + 'static,
+    F: Fn(usize, &C) + Send + WithoutCaptures + 'static,
 {
     const { refuse_captures::<F>() };
     let lend = move |arguments: C| move |number| closure(number, &arguments);

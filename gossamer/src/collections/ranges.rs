@@ -5,7 +5,7 @@ use crate::lane::operation::refuse_captures;
 use crate::trust::rethrow;
 use crate::wire::captured::Captured;
 use crate::worker::require_fiber;
-use crate::{NoRef, Pending, Trust};
+use crate::{NoRef, Pending, Trust, WithoutCaptures};
 use std::ops::{Bound, Range, RangeBounds};
 use std::panic::Location;
 
@@ -168,7 +168,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn map_all<U: NoRef, F>(&self, closure: F) -> Vec<U>
     where
-        F: FnOnce(&mut Elements<T>) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut Elements<T>) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.map_parts::<F, _, _, _>(move |elements, ()| closure(elements), ())
@@ -190,7 +190,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
     where
-        F: FnOnce(&mut Elements<T>, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut Elements<T>, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.map_parts::<F, _, _, _>(closure, arguments)

@@ -10,7 +10,7 @@ use crate::lane::catch::{caught, resume_saying};
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::prefetch;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Replies};
+use crate::{NoRef, Replies, WithoutCaptures};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 impl<T: 'static> DistVec<T> {
@@ -35,7 +35,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn updates<A: NoRef, F>(&self, closure: F) -> Updates<A>
     where
-        F: FnOnce(&mut T, A) + Send + Copy + 'static,
+        F: FnOnce(&mut T, A) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let unmarked =
@@ -58,7 +58,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn updates_with<C: NoRef + Clone, A: NoRef, F>(&self, closure: F, shared: C) -> Updates<A>
     where
-        F: Fn(&mut T, A, &C) + Send + Copy + 'static,
+        F: Fn(&mut T, A, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let unmarked = move |shared: C| {
@@ -118,7 +118,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn updates_marking<A: NoRef, F>(&self, closure: F) -> Updates<A>
     where
-        F: FnOnce(&mut T, A) -> bool + Send + Copy + 'static,
+        F: FnOnce(&mut T, A) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.marking_around::<F, _, _, _, _>(
@@ -143,7 +143,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn updates_marking_with<C: NoRef + Clone, A: NoRef, F>(&self, closure: F, shared: C) -> Updates<A>
     where
-        F: Fn(&mut T, A, &C) -> bool + Send + Copy + 'static,
+        F: Fn(&mut T, A, &C) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |shared: C| move |element: &mut T, argument| closure(element, argument, &shared);

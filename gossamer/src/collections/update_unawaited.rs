@@ -1,9 +1,9 @@
 //! Updates of single elements that nobody waits for.
 
-use crate::NoRef;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 use std::panic::Location;
 
 impl<T: 'static> DistVec<T> {
@@ -28,7 +28,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn update_unawaited<F>(&self, index: usize, closure: F)
     where
-        F: FnOnce(&mut T) + Send + Copy + 'static,
+        F: FnOnce(&mut T) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.send_unawaited_at::<F, _, _>(index, move |element, ()| closure(element), ());
@@ -51,7 +51,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn update_with_unawaited<C: NoRef, F>(&self, index: usize, closure: F, arguments: C)
     where
-        F: FnOnce(&mut T, C) + Send + Copy + 'static,
+        F: FnOnce(&mut T, C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.send_unawaited_at::<F, _, _>(index, closure, arguments);

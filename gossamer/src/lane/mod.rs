@@ -26,3 +26,4 @@ mod simulated;
 mod staging;
 #[cfg(all(test, not(loom)))]
 mod threads;
+pub(crate) mod without_captures;

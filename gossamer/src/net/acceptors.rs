@@ -1,5 +1,6 @@
 //! [`serve`]: a listener on each worker of each node.
 
+use crate::WithoutCaptures;
 use crate::net::address::{first_of, resolve};
 use crate::net::fiber_socket::check_may_wait;
 use crate::net::{TcpListener, TcpStream, ToSocketAddrs};
@@ -67,7 +68,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)]
 #[track_caller]
 pub fn serve<A: ToSocketAddrs, C: NoRef + Clone, F>(address: A, serve: F, state: C) -> io::Result<Acceptors>
 where
-    F: FnOnce(TcpStream, C) + Send + Copy + 'static,
+    F: FnOnce(TcpStream, C) + Send + WithoutCaptures + 'static,
 {
     serve_on(&Trustee::all(), address, serve, state)
 }
@@ -97,7 +98,7 @@ pub fn serve_on<A: ToSocketAddrs, C: NoRef + Clone, F>(
     state: C,
 ) -> io::Result<Acceptors>
 where
-    F: FnOnce(TcpStream, C) + Send + Copy + 'static,
+    F: FnOnce(TcpStream, C) + Send + WithoutCaptures + 'static,
 {
     check_may_wait("net::serve");
     if workers.is_empty() {

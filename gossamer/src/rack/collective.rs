@@ -1,7 +1,6 @@
 //! Collective operations of all nodes. Each is called by one fiber of each node, in the same order everywhere, like
 //! the collectives of MPI; [`on_each_node`] starts such fibers.
 
-use crate::NoRef;
 use crate::rack::round::{Collective, CollectiveRound, Participants};
 use crate::rack::topology::{nodes, on_worker};
 use crate::trust::{FibersOfCall, refuse_while_unwinding, spawn_on_with};
@@ -9,6 +8,7 @@ use crate::wire::captured::Captured;
 use crate::wire::encoder::Encoder;
 use crate::worker::nodes::rounds::NODES;
 use crate::worker::{Worker, with_worker};
+use crate::{NoRef, WithoutCaptures};
 
 /// Runs `f` in a fiber on each node, on its first worker, and returns the results in the order of nodes. `arguments`
 /// are cloned for each node. If one of the fibers panics, or the caller is cancelled, the others are cancelled.
@@ -31,7 +31,7 @@ use crate::worker::{Worker, with_worker};
 #[track_caller]
 pub fn on_each_node<C: NoRef + Clone, U: NoRef, F>(f: F, arguments: C) -> Vec<U>
 where
-    F: FnOnce(C) -> U + Send + Copy + 'static,
+    F: FnOnce(C) -> U + Send + WithoutCaptures + 'static,
 {
     refuse_while_unwinding("starts fibers on each node and waits for them", "do it before");
     let mut fibers = FibersOfCall::new();

@@ -1,6 +1,5 @@
 //! [`Workers`]: a group of workers, with a fiber on each.
 
-use crate::NoRef;
 use crate::lane::error::DelegationError;
 use crate::lane::operation::refuse_captures;
 use crate::rack::team_member::TeamMember;
@@ -8,6 +7,7 @@ use crate::rack::topology::on_worker;
 use crate::trust::{Cancellers, Trustee, refuse_while_unwinding, rethrow, spawn_around};
 use crate::worker::fibers::wake::block_on;
 use crate::worker::nodes::teams::TeamId;
+use crate::{NoRef, WithoutCaptures};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
 use std::panic::Location;
@@ -97,7 +97,7 @@ impl Workers {
     #[track_caller]
     pub fn each<U: NoRef, F>(&self, f: F) -> Vec<U>
     where
-        F: FnOnce(&TeamMember) -> U + Send + Copy + 'static,
+        F: FnOnce(&TeamMember) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.start::<F, _, _, _>(move |member, ()| f(member), ())
@@ -117,7 +117,7 @@ impl Workers {
     #[track_caller]
     pub fn each_with<C: NoRef + Clone, U: NoRef, F>(&self, f: F, arguments: C) -> Vec<U>
     where
-        F: FnOnce(&TeamMember, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&TeamMember, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.start::<F, _, _, _>(f, arguments)

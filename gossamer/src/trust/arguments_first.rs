@@ -7,6 +7,7 @@
 //! Those of `Trust` and `Trustee` stand beside their types, so that rustc's messages name the type and not
 //! this module.
 
+use crate::WithoutCaptures;
 use crate::lane::error::DelegationError;
 use crate::trust::{JoinHandle, JoinMany, Latch, NoRef, Pending, Returned, Trust, Trustee};
 use crate::wire::captured::Captured;
@@ -99,7 +100,7 @@ where
 #[track_caller]
 pub fn spawn_many_with<C: Captured + Clone, U: NoRef, F>(count: usize, arguments: C, f: F) -> JoinMany<U>
 where
-    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+    F: FnOnce(usize, C) -> U + Send + WithoutCaptures + 'static,
 {
     crate::trust::spawn_many_with(count, f, arguments)
 }

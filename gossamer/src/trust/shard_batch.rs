@@ -1,5 +1,6 @@
 //! Many keys at once: one request for each shard that they belong to.
 
+use crate::WithoutCaptures;
 use crate::lane::operation::refuse_captures;
 use crate::trust::{NoRef, Sharded};
 use crate::wire::captured::Captured;
@@ -32,7 +33,7 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
         closure: F,
     ) -> Vec<U>
     where
-        F: FnOnce(&mut T, K, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T, K, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let plain = move |()| move |shard: &mut T, key, argument| closure(shard, key, argument);
@@ -68,7 +69,7 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
         shared: D,
     ) -> Vec<U>
     where
-        F: Fn(&mut T, K, C, &D) -> U + Send + Copy + 'static,
+        F: Fn(&mut T, K, C, &D) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend =

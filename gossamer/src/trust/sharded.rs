@@ -1,5 +1,6 @@
 //! [`Sharded`]: one property per trustee, keys spread by their hash.
 
+use crate::WithoutCaptures;
 use crate::lane::operation::refuse_captures;
 use crate::trust::{NoRef, Trust, Trustee};
 use crate::wire::captured::Captured;
@@ -218,7 +219,7 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     #[track_caller]
     pub fn map_all<U: NoRef, F>(&self, closure: F) -> Vec<U>
     where
-        F: FnOnce(&mut T) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T) -> U + Send + WithoutCaptures + 'static,
     {
         require_fiber("map_all");
         let (mut pending, mut results) = (Vec::new(), Vec::new());
@@ -248,7 +249,7 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     #[track_caller]
     pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
     where
-        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut T, C) -> U + Send + WithoutCaptures + 'static,
     {
         require_fiber("map_all");
         let (mut pending, mut results) = (Vec::new(), Vec::new());

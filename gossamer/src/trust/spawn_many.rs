@@ -1,5 +1,6 @@
 //! Starting many fibers at once: one message for each node, not for each fiber.
 
+use crate::WithoutCaptures;
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::{ROOT, Root};
@@ -39,7 +40,7 @@ use std::task::{Context, Poll, ready};
 #[track_caller]
 pub fn spawn_many_with<C: NoRef + Clone, U: NoRef, F>(count: usize, f: F, arguments: C) -> JoinMany<U>
 where
-    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+    F: FnOnce(usize, C) -> U + Send + WithoutCaptures + 'static,
 {
     const { refuse_captures::<F>() };
     start::<F, _, _, _>("spawn_many_with", count, f, arguments)

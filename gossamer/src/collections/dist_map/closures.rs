@@ -3,7 +3,7 @@
 use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::operation::refuse_captures;
 use crate::trust::rethrow;
-use crate::{NoRef, Pending};
+use crate::{NoRef, Pending, WithoutCaptures};
 use std::hash::Hash;
 use std::panic::Location;
 
@@ -25,7 +25,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn apply<U: NoRef, F>(&self, key: K, closure: F) -> Option<U>
     where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at::<F, _, _, _>("apply", key, around(move |value, ()| closure(value)), ())
@@ -49,7 +49,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn apply_with<C: NoRef, U: NoRef, F>(&self, key: K, closure: F, arguments: C) -> Option<U>
     where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at::<F, _, _, _>("apply_with", key, around(closure), arguments)
@@ -73,7 +73,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn apply_async<U: NoRef, F>(&self, key: K, closure: F) -> Pending<Option<U>>
     where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.send_at::<F, _, _, _>(key, around(move |value, ()| closure(value)), ())
@@ -102,7 +102,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         arguments: C,
     ) -> Pending<Option<U>>
     where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.send_at::<F, _, _, _>(key, around(closure), arguments)
@@ -129,7 +129,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn apply_then<U: NoRef, F>(&self, key: K, closure: F, then: impl FnOnce(Option<U>) + 'static)
     where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at_then::<F, _, _, _>(key, around(move |value, ()| closure(value)), (), then);
@@ -160,7 +160,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         arguments: C,
         then: impl FnOnce(Option<U>) + 'static,
     ) where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at_then::<F, _, _, _>(key, around(closure), arguments, then);

@@ -2,7 +2,7 @@
 
 use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::operation::refuse_captures;
-use crate::{NoRef, Pending};
+use crate::{NoRef, Pending, WithoutCaptures};
 use std::hash::Hash;
 
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
@@ -25,7 +25,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn update<U: NoRef, F>(&self, key: K, default: V, closure: F) -> U
     where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at::<F, _, _, _>("update", key, or_default(move |value, ()| closure(value)), (default, ()))
@@ -50,7 +50,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn update_with<C: NoRef, U: NoRef, F>(&self, key: K, default: V, closure: F, arguments: C) -> U
     where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at::<F, _, _, _>("update_with", key, or_default(closure), (default, arguments))
@@ -73,7 +73,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn update_async<U: NoRef, F>(&self, key: K, default: V, closure: F) -> Pending<U>
     where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.send_at::<F, _, _, _>(key, or_default(move |value, ()| closure(value)), (default, ()))
@@ -103,7 +103,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         arguments: C,
     ) -> Pending<U>
     where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.send_at::<F, _, _, _>(key, or_default(closure), (default, arguments))
@@ -129,7 +129,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn update_then<U: NoRef, F>(&self, key: K, default: V, closure: F, then: impl FnOnce(U) + 'static)
     where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let closure = or_default(move |value, ()| closure(value));
@@ -161,7 +161,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         arguments: C,
         then: impl FnOnce(U) + 'static,
     ) where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut V, C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.call_at_then::<F, _, _, _>(key, or_default(closure), (default, arguments), then);

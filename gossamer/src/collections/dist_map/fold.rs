@@ -1,11 +1,11 @@
 //! [`DistMap::par_fold`] and [`DistMap::par_map_reduce`]: folding all entries into one value.
 
-use crate::NoRef;
 use crate::collections::dist_map::DistMap;
 use crate::collections::dist_map::parts::OwnEntries;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
     /// Folds the entries of each worker: the closure turns `initial` and the first entry into a value, that and the
@@ -38,7 +38,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn par_fold<A: NoRef + Clone, F>(&self, initial: A, closure: F) -> Vec<A>
     where
-        F: FnOnce(A, &K, &V) -> A + Send + Copy + 'static,
+        F: FnOnce(A, &K, &V) -> A + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let fold = move |()| move |before, key: &K, value: &V| closure(before, key, value);
@@ -67,7 +67,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         arguments: C,
     ) -> Vec<A>
     where
-        F: Fn(A, &K, &V, &C) -> A + Send + Copy + 'static,
+        F: Fn(A, &K, &V, &C) -> A + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend =
@@ -145,8 +145,8 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn par_map_reduce<U: NoRef, F, R>(&self, map: F, reduce: R) -> Option<U>
     where
-        F: FnOnce(&K, &V) -> U + Send + Copy + 'static,
-        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+        F: FnOnce(&K, &V) -> U + Send + WithoutCaptures + 'static,
+        R: FnOnce(U, U) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.map_reduce_around::<F, _, _, _, _, _>(move |()| move |key, value| map(key, value), (), reduce)
@@ -175,8 +175,8 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         reduce: R,
     ) -> Option<U>
     where
-        F: Fn(&K, &V, &C) -> U + Send + Copy + 'static,
-        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+        F: Fn(&K, &V, &C) -> U + Send + WithoutCaptures + 'static,
+        R: FnOnce(U, U) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |key: &K, value: &V| map(key, value, &arguments);

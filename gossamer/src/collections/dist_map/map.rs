@@ -5,7 +5,7 @@ use crate::collections::dist_map::parts::OwnEntries;
 use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Sharded, entrust};
+use crate::{NoRef, Sharded, WithoutCaptures, entrust};
 use std::hash::Hash;
 
 impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
@@ -35,7 +35,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn par_map<U: 'static, F>(&self, closure: F) -> DistMap<K, U>
     where
-        F: FnOnce(&K, &V) -> U + Send + Copy + 'static,
+        F: FnOnce(&K, &V) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.made_of_each::<F, _, _, _, _>(move |()| move |key, value| Some(closure(key, value)), ())
@@ -58,7 +58,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn par_map_with<C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistMap<K, U>
     where
-        F: Fn(&K, &V, &C) -> U + Send + Copy + 'static,
+        F: Fn(&K, &V, &C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let make = move |arguments: C| move |key: &K, value: &V| Some(closure(key, value, &arguments));
@@ -114,7 +114,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     pub fn par_filter<F>(&self, closure: F) -> Self
     where
         V: Clone,
-        F: FnOnce(&K, &V) -> bool + Send + Copy + 'static,
+        F: FnOnce(&K, &V) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.filtered::<F, _, _, _>(move |()| move |key, value| closure(key, value), ())
@@ -139,7 +139,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     pub fn par_filter_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
     where
         V: Clone,
-        F: Fn(&K, &V, &C) -> bool + Send + Copy + 'static,
+        F: Fn(&K, &V, &C) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |key: &K, value: &V| closure(key, value, &arguments);

@@ -5,7 +5,7 @@ use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::catch::caught;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Replies};
+use crate::{NoRef, Replies, WithoutCaptures};
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
@@ -41,7 +41,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn merges<F>(&self, merge: F) -> KeyedUpdates<K, V>
     where
-        F: FnOnce(&mut V, V) + Send + Copy + 'static,
+        F: FnOnce(&mut V, V) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.merges_around::<F, _, _, _>(move |()| move |value: &mut V, more| merge(value, more), ())
@@ -63,7 +63,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn merges_with<C: NoRef + Clone, F>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
     where
-        F: Fn(&mut V, V, &C) + Send + Copy + 'static,
+        F: Fn(&mut V, V, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |shared: C| move |value: &mut V, more| merge(value, more, &shared);
@@ -119,7 +119,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     pub fn updates<A: NoRef, F>(&self, default: V, closure: F) -> KeyedUpdates<K, A>
     where
         V: Clone,
-        F: FnOnce(&mut V, A) + Send + Copy + 'static,
+        F: FnOnce(&mut V, A) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let plain = move |()| move |value: &mut V, argument| closure(value, argument);
@@ -146,7 +146,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     ) -> KeyedUpdates<K, A>
     where
         V: Clone,
-        F: Fn(&mut V, A, &C) + Send + Copy + 'static,
+        F: Fn(&mut V, A, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |shared: C| move |value: &mut V, argument| closure(value, argument, &shared);

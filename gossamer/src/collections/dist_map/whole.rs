@@ -4,7 +4,7 @@ use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::worker::require_fiber;
-use crate::{NoRef, Trustee};
+use crate::{NoRef, Trustee, WithoutCaptures};
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
     /// The number of entries. One request for each worker; entries that are inserted or removed meanwhile may or may
@@ -95,7 +95,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn map_all<U: NoRef, F>(&self, closure: F) -> Vec<U>
     where
-        F: FnOnce(&mut Entries<K, V>) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut Entries<K, V>) -> U + Send + WithoutCaptures + 'static,
     {
         self.shards.map_all(closure)
     }
@@ -117,7 +117,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
     where
-        F: FnOnce(&mut Entries<K, V>, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&mut Entries<K, V>, C) -> U + Send + WithoutCaptures + 'static,
     {
         self.shards.map_all_with(closure, arguments)
     }
@@ -166,7 +166,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where
-        F: FnOnce(&K, &mut V) + Send + Copy + 'static,
+        F: FnOnce(&K, &mut V) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.for_each_around::<F, _, _, _>(move |()| move |key, value| closure(key, value), ());
@@ -189,7 +189,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
-        F: Fn(&K, &mut V, &C) + Send + Copy + 'static,
+        F: Fn(&K, &mut V, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |key: &K, value: &mut V| closure(key, value, &arguments);
@@ -247,7 +247,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn retain<F>(&self, keep: F)
     where
-        F: FnOnce(&K, &mut V) -> bool + Send + Copy + 'static,
+        F: FnOnce(&K, &mut V) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.retain_around::<F, _, _, _>(move |()| move |key, value| keep(key, value), ());
@@ -280,7 +280,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn retain_with<C: NoRef + Clone, F>(&self, keep: F, arguments: C)
     where
-        F: Fn(&K, &mut V, &C) -> bool + Send + Copy + 'static,
+        F: Fn(&K, &mut V, &C) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |key: &K, value: &mut V| keep(key, value, &arguments);

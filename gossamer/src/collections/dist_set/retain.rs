@@ -1,9 +1,9 @@
 //! Removing keys by what they are.
 
-use crate::NoRef;
 use crate::collections::DistSet;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 
 impl<K: 'static> DistSet<K> {
     /// Removes the keys for which a closure returns `false`, on all workers at once: like
@@ -24,7 +24,7 @@ impl<K: 'static> DistSet<K> {
     #[track_caller]
     pub fn retain<F>(&self, keep: F)
     where
-        F: FnOnce(&K) -> bool + Send + Copy + 'static,
+        F: FnOnce(&K) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.as_map().retain_around::<F, _, _, _>(move |()| move |key, ()| keep(key), ());
@@ -46,7 +46,7 @@ impl<K: 'static> DistSet<K> {
     #[track_caller]
     pub fn retain_with<C: NoRef + Clone, F>(&self, keep: F, arguments: C)
     where
-        F: Fn(&K, &C) -> bool + Send + Copy + 'static,
+        F: Fn(&K, &C) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |key: &K, (): &mut ()| keep(key, &arguments);

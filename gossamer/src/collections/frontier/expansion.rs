@@ -8,7 +8,7 @@ use crate::lane::operation::refuse_captures;
 use crate::sys::memory::prefetch;
 use crate::trust::{FibersOfCall, require_constant, spawn_around};
 use crate::wire::captured::Captured;
-use crate::{NoRef, yield_now};
+use crate::{NoRef, WithoutCaptures, yield_now};
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
@@ -111,7 +111,7 @@ where
     #[track_caller]
     pub fn apply<G>(self, closure: G) -> u64
     where
-        G: FnOnce(&mut T, A, &mut Marker<'_>) + Send + Copy + 'static,
+        G: FnOnce(&mut T, A, &mut Marker<'_>) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<G>() };
         let plain = move |()| {
@@ -144,7 +144,7 @@ where
     #[track_caller]
     pub fn apply_with<D: NoRef + Clone, G>(self, closure: G, shared: D) -> u64
     where
-        G: Fn(&mut T, A, &mut Marker<'_>, &D) + Send + Copy + 'static,
+        G: Fn(&mut T, A, &mut Marker<'_>, &D) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<G>() };
         let lend = move |shared: D| {

@@ -1,10 +1,10 @@
 //! [`Frontier::mark_where`]: marking by what elements are.
 
-use crate::NoRef;
 use crate::collections::Frontier;
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 
 impl<T: 'static> Frontier<T> {
     /// Marks all elements for which a closure returns true, for the next round. It gets each index and element.
@@ -32,7 +32,7 @@ impl<T: 'static> Frontier<T> {
     #[track_caller]
     pub fn mark_where<F>(&mut self, closure: F)
     where
-        F: FnOnce(usize, &T) -> bool + Send + Copy + 'static,
+        F: FnOnce(usize, &T) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.mark_around::<F, _, _, _>(move |()| move |index, element| closure(index, element), ());
@@ -55,7 +55,7 @@ impl<T: 'static> Frontier<T> {
     #[track_caller]
     pub fn mark_where_with<C: NoRef + Clone, F>(&mut self, closure: F, arguments: C)
     where
-        F: Fn(usize, &T, &C) -> bool + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |index, element: &T| closure(index, element, &arguments);

@@ -9,10 +9,10 @@ pub use expansion::Expansion;
 pub use marks::Marker;
 pub use outgoing::Outgoing;
 
-use crate::NoRef;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 use expansion::Make;
 use std::fmt;
 
@@ -247,7 +247,7 @@ impl<T: 'static> Frontier<T> {
         impl Make<(), Made: Fn(usize, &T, &R, &mut Outgoing<A>)> + use<T, R, A, F>,
     >
     where
-        F: FnOnce(usize, &T, &R, &mut Outgoing<A>) + Send + Copy + 'static,
+        F: FnOnce(usize, &T, &R, &mut Outgoing<A>) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let plain = move |()| {
@@ -292,7 +292,7 @@ impl<T: 'static> Frontier<T> {
         impl Make<C, Made: Fn(usize, &T, &R, &mut Outgoing<A>)> + use<T, R, A, C, F>,
     >
     where
-        F: Fn(usize, &T, &R, &mut Outgoing<A>, &C) + Send + Copy + 'static,
+        F: Fn(usize, &T, &R, &mut Outgoing<A>, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| {

@@ -1,12 +1,12 @@
 //! [`DistVec::par_chunks`]: some neighbours at a time.
 
-use crate::NoRef;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::yield_now;
+use crate::{NoRef, WithoutCaptures};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl<T: 'static> DistVec<T> {
@@ -40,7 +40,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_chunks<F>(&self, size: usize, closure: F)
     where
-        F: FnOnce(usize, &mut [T]) + Send + Copy + 'static,
+        F: FnOnce(usize, &mut [T]) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.chunks_around::<F, _, _, _>(size, move |()| move |first, chunk| closure(first, chunk), ());
@@ -63,7 +63,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_chunks_with<C: NoRef + Clone, F>(&self, size: usize, closure: F, arguments: C)
     where
-        F: Fn(usize, &mut [T], &C) + Send + Copy + 'static,
+        F: Fn(usize, &mut [T], &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |first, chunk: &mut [T]| closure(first, chunk, &arguments);

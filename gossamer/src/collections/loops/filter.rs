@@ -6,7 +6,7 @@ use crate::collections::exchange::balanced;
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
-use crate::{NoRef, entrust};
+use crate::{NoRef, WithoutCaptures, entrust};
 
 impl<T: NoRef + Clone> DistVec<T> {
     /// A vector of clones of those elements for which a closure returns true, in order: in blocks over the same
@@ -36,7 +36,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[must_use]
     pub fn par_filter<F>(&self, closure: F) -> Self
     where
-        F: FnOnce(usize, &T) -> bool + Send + Copy + 'static,
+        F: FnOnce(usize, &T) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.filter_around::<F, _, _, _>(move |()| move |index, element| closure(index, element), ())
@@ -58,7 +58,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[must_use]
     pub fn par_filter_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
     where
-        F: Fn(usize, &T, &C) -> bool + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> bool + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |index, element: &T| closure(index, element, &arguments);

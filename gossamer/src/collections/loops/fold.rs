@@ -1,10 +1,10 @@
 //! [`DistVec::par_fold`]: folding all elements of a worker into one value.
 
-use crate::NoRef;
 use crate::collections::DistVec;
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 
 impl<T: 'static> DistVec<T> {
     /// Folds the elements of each worker: the closure turns `initial` and the first element into a value, that and
@@ -36,7 +36,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_fold<A: NoRef + Clone, F>(&self, initial: A, closure: F) -> Vec<A>
     where
-        F: FnOnce(A, usize, &T) -> A + Send + Copy + 'static,
+        F: FnOnce(A, usize, &T) -> A + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let fold = move |()| move |before, index, element: &T| closure(before, index, element);
@@ -65,7 +65,7 @@ impl<T: 'static> DistVec<T> {
         arguments: C,
     ) -> Vec<A>
     where
-        F: Fn(A, usize, &T, &C) -> A + Send + Copy + 'static,
+        F: Fn(A, usize, &T, &C) -> A + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend =

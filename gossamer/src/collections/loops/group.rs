@@ -5,7 +5,7 @@ use crate::collections::exchange::{RunArrivals, arrivals, balanced, send_runs, t
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
-use crate::{NoRef, entrust};
+use crate::{NoRef, WithoutCaptures, entrust};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
@@ -42,7 +42,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_group_by<K: NoRef + Clone + Hash + Eq, F>(&self, key: F) -> DistVec<(K, Vec<T>)>
     where
-        F: FnOnce(usize, &T) -> K + Send + Copy + 'static,
+        F: FnOnce(usize, &T) -> K + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.group_around::<F, _, _, _, _>(move |()| move |index, element| key(index, element), ())
@@ -69,7 +69,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         arguments: C,
     ) -> DistVec<(K, Vec<T>)>
     where
-        F: Fn(usize, &T, &C) -> K + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> K + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |index, element: &T| key(index, element, &arguments);

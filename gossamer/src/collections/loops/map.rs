@@ -5,7 +5,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::large_pages;
 use crate::wire::captured::Captured;
-use crate::{NoRef, entrust};
+use crate::{NoRef, WithoutCaptures, entrust};
 
 impl<T: 'static> DistVec<T> {
     /// A vector of the same layout, with the results of a closure that gets each index and element.
@@ -32,7 +32,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_map<U: 'static, F>(&self, closure: F) -> DistVec<U>
     where
-        F: FnOnce(usize, &T) -> U + Send + Copy + 'static,
+        F: FnOnce(usize, &T) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.map_around::<F, _, _, _, _>(move |()| move |index, element| closure(index, element), ())
@@ -53,7 +53,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_map_with<C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistVec<U>
     where
-        F: Fn(usize, &T, &C) -> U + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |index, element: &T| closure(index, element, &arguments);

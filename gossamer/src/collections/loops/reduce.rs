@@ -1,11 +1,11 @@
 //! [`DistVec::par_reduce`] and [`DistVec::par_map_reduce`]: reducing all elements to one value.
 
-use crate::NoRef;
 use crate::collections::DistVec;
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 
 impl<T: NoRef + Clone> DistVec<T> {
     /// Combines two neighbouring elements into one, and so on until one is left; `None` if there are none.
@@ -30,7 +30,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_reduce<F>(&self, closure: F) -> Option<T>
     where
-        F: FnOnce(T, T) -> T + Send + Copy + 'static,
+        F: FnOnce(T, T) -> T + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.reduce_itself::<F, _, _, _>(move |()| move |one, other| closure(one, other), ())
@@ -52,7 +52,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_reduce_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Option<T>
     where
-        F: Fn(T, T, &C) -> T + Send + Copy + 'static,
+        F: Fn(T, T, &C) -> T + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |one, other| closure(one, other, &arguments);
@@ -113,8 +113,8 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_map_reduce<U: NoRef, F, R>(&self, map: F, reduce: R) -> Option<U>
     where
-        F: FnOnce(usize, &T) -> U + Send + Copy + 'static,
-        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+        F: FnOnce(usize, &T) -> U + Send + WithoutCaptures + 'static,
+        R: FnOnce(U, U) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.map_reduce_around::<F, _, _, _, _, _>(
@@ -145,8 +145,8 @@ impl<T: 'static> DistVec<T> {
         reduce: R,
     ) -> Option<U>
     where
-        F: Fn(usize, &T, &C) -> U + Send + Copy + 'static,
-        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+        F: Fn(usize, &T, &C) -> U + Send + WithoutCaptures + 'static,
+        R: FnOnce(U, U) -> U + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |index, element: &T| map(index, element, &arguments);

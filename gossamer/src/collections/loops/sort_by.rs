@@ -1,9 +1,9 @@
 //! The sorting methods of [`DistVec`].
 
-use crate::NoRef;
 use crate::collections::DistVec;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::{NoRef, WithoutCaptures};
 use std::cmp::Ordering;
 
 /// # Sorting
@@ -57,7 +57,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_by<F>(&self, compare: F)
     where
-        F: FnOnce(&T, &T) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(&T, &T) -> Ordering + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.sort_around::<F, _, _, _>(true, move |()| move |one, other| compare(one, other), ());
@@ -80,7 +80,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_by_with<C: NoRef + Clone, F>(&self, compare: F, arguments: C)
     where
-        F: Fn(&T, &T, &C) -> Ordering + Send + Copy + 'static,
+        F: Fn(&T, &T, &C) -> Ordering + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |one: &T, other: &T| compare(one, other, &arguments);
@@ -114,7 +114,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_by_key<K: Ord, F>(&self, key: F)
     where
-        F: FnOnce(&T) -> K + Send + Copy + 'static,
+        F: FnOnce(&T) -> K + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.sort_by_key_around::<F, _, _, _, _>(true, move |()| move |element| key(element), ());
@@ -135,7 +135,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_by_key_with<C: NoRef + Clone, K: Ord, F>(&self, key: F, arguments: C)
     where
-        F: Fn(&T, &C) -> K + Send + Copy + 'static,
+        F: Fn(&T, &C) -> K + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |element: &T| key(element, &arguments);
@@ -190,7 +190,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_unstable_by<F>(&self, compare: F)
     where
-        F: FnOnce(&T, &T) -> Ordering + Send + Copy + 'static,
+        F: FnOnce(&T, &T) -> Ordering + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.sort_around::<F, _, _, _>(false, move |()| move |one, other| compare(one, other), ());
@@ -212,7 +212,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_unstable_by_with<C: NoRef + Clone, F>(&self, compare: F, arguments: C)
     where
-        F: Fn(&T, &T, &C) -> Ordering + Send + Copy + 'static,
+        F: Fn(&T, &T, &C) -> Ordering + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |one: &T, other: &T| compare(one, other, &arguments);
@@ -246,7 +246,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_unstable_by_key<K: Ord, F>(&self, key: F)
     where
-        F: FnOnce(&T) -> K + Send + Copy + 'static,
+        F: FnOnce(&T) -> K + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.sort_by_key_around::<F, _, _, _, _>(false, move |()| move |element| key(element), ());
@@ -268,7 +268,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn par_sort_unstable_by_key_with<C: NoRef + Clone, K: Ord, F>(&self, key: F, arguments: C)
     where
-        F: Fn(&T, &C) -> K + Send + Copy + 'static,
+        F: Fn(&T, &C) -> K + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| move |element: &T| key(element, &arguments);

@@ -5,7 +5,7 @@ use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trust, yield_now};
+use crate::{NoRef, Trust, WithoutCaptures, yield_now};
 
 impl<T: 'static> DistVec<T> {
     /// Calls a closure with each index and the elements of both vectors there, which it may change.
@@ -34,7 +34,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_zip<U: 'static, F>(&self, other: &DistVec<U>, closure: F)
     where
-        F: FnOnce(usize, &mut T, &mut U) + Send + Copy + 'static,
+        F: FnOnce(usize, &mut T, &mut U) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         self.zip_around::<F, _, _, _, _>(
@@ -61,7 +61,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub fn par_zip_with<C: NoRef + Clone, U: 'static, F>(&self, other: &DistVec<U>, closure: F, arguments: C)
     where
-        F: Fn(usize, &mut T, &mut U, &C) + Send + Copy + 'static,
+        F: Fn(usize, &mut T, &mut U, &C) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
         let lend = move |arguments: C| {
