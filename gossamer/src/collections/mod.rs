@@ -6,6 +6,10 @@
 //! closures](crate::Trust#delegated-closures): inside a marked function they capture what they need; elsewhere, pass
 //! it with the `_with` forms.
 //!
+//! A closure that is called for many elements borrows what it captures, of which each worker has a clone, and for some
+//! loops more than one, after another. So what calls leave in a captured `Cell` is not seen by all of them: use a
+//! `par_fold`, a [`DistCounter`] or a [`Trust`](crate::Trust).
+//!
 //! ```
 //! use gossamer::collections::DistVec;
 //!

@@ -1,10 +1,14 @@
 //! [`Rearrangement`]: a call that moves elements of a vector between its parts.
 
-use crate::NoRef;
 use crate::collections::call_id::CallId;
 use crate::collections::{DistVec, Elements};
+use crate::{NoRef, sleep};
 use std::panic::Location;
 use std::rc::Rc;
+use std::time::Duration;
+
+/// How long a call waits before it looks again whether one that has failed has ended: at first, and at most.
+const WAITS: [Duration; 2] = [Duration::from_micros(5), Duration::from_millis(1)];
 
 /// The elements on their way into a part.
 pub(super) struct IncomingElements<T> {
@@ -12,10 +16,27 @@ pub(super) struct IncomingElements<T> {
     /// part.
     latest: u64,
     has_failed: bool,
-    /// The one under way, and where it was called; noted by the first part only.
-    under_way: Option<(CallId, String)>,
+    /// Noted by the first part only.
+    under_way: Option<CurrentCall>,
     /// Its elements, with the parts that they come from.
     runs: Vec<(usize, Vec<T>)>,
+}
+
+/// The rearrangement under way.
+struct CurrentCall {
+    id: CallId,
+    called_at: String,
+    /// It has failed, and ends when all parts have heard of that.
+    is_ending: bool,
+}
+
+/// Why a rearrangement cannot begin.
+#[derive(NoRef)]
+enum NotBegun {
+    /// Another one is under way, which was called there.
+    Busy(String),
+    /// One that has failed is about to end.
+    Ending,
 }
 
 impl<T> Default for IncomingElements<T> {
@@ -25,12 +46,13 @@ impl<T> Default for IncomingElements<T> {
 }
 
 impl<T> IncomingElements<T> {
-    /// The number of a new rearrangement, or where the one under way was called.
-    fn begin(&mut self, id: CallId, place: String) -> Result<u64, String> {
-        if let Some((_, other)) = &self.under_way {
-            return Err(other.clone());
+    /// The number of a new rearrangement.
+    fn begin(&mut self, id: CallId, called_at: String) -> Result<u64, NotBegun> {
+        match &self.under_way {
+            Some(other) if other.is_ending => return Err(NotBegun::Ending),
+            Some(other) => return Err(NotBegun::Busy(other.called_at.clone())),
+            None => self.under_way = Some(CurrentCall { id, called_at, is_ending: false }),
         }
-        self.under_way = Some((id, place));
         self.hear_of(self.latest + 1);
         Ok(self.latest)
     }
@@ -59,8 +81,14 @@ impl<T> IncomingElements<T> {
         taken
     }
 
+    fn begin_to_end(&mut self, id: CallId) {
+        if let Some(under_way) = self.under_way.as_mut().filter(|under_way| under_way.id == id) {
+            under_way.is_ending = true;
+        }
+    }
+
     fn end(&mut self, id: CallId) {
-        self.under_way.take_if(|(under_way, _)| *under_way == id);
+        self.under_way.take_if(|under_way| under_way.id == id);
     }
 
     fn fail(&mut self, number: u64) {
@@ -83,6 +111,8 @@ pub(super) struct Rearrangement<'a, T: NoRef> {
 }
 
 impl<'a, T: NoRef> Rearrangement<'a, T> {
+    /// Waits for one that has failed to end.
+    ///
     /// # Panics
     /// If another one is under way.
     #[track_caller]
@@ -93,13 +123,20 @@ impl<'a, T: NoRef> Rearrangement<'a, T> {
         let begin = const {
             |elements: &mut Elements<T>, (id, place): (CallId, String)| elements.incoming().begin(id, place)
         };
-        match vector.parts[0].apply_with(begin, (id, Location::caller().to_string())) {
-            Ok(number) => begun.number = number,
-            Err(other) => {
-                panic!("the vector is being sorted by the call at {other}: wait until that has ended")
+        let mut wait = WAITS[0];
+        loop {
+            match vector.parts[0].apply_with(begin, (id, Location::caller().to_string())) {
+                Ok(number) => {
+                    begun.number = number;
+                    return begun;
+                }
+                Err(NotBegun::Busy(other)) => {
+                    panic!("the vector is being sorted by the call at {other}: wait until that has ended")
+                }
+                Err(NotBegun::Ending) => sleep(wait),
             }
+            wait = (2 * wait).min(WAITS[1]);
         }
-        begun
     }
 
     /// Nothing is under way any more.
@@ -119,6 +156,9 @@ impl<T: NoRef> Drop for Rearrangement<'_, T> {
             return;
         }
         let (first, id) = (self.vector.parts[0].clone(), self.id);
+        let begin_to_end =
+            const { |elements: &mut Elements<T>, id: CallId| elements.incoming().begin_to_end(id) };
+        first.apply_with_then(begin_to_end, id, drop);
         let end = const { |elements: &mut Elements<T>, id: CallId| elements.incoming().end(id) };
         let fail = const { |elements: &mut Elements<T>, number: u64| elements.incoming().fail(number) };
         let ended = Rc::new(EndOnDrop(Some(move || first.apply_with_then(end, id, drop))));

@@ -4,7 +4,7 @@ use crate::layouts;
 use fastrand::Rng;
 use gossamer::collections::{DistVec, Layout};
 use gossamer::{NoRef, TeamMember, Trustee, Workers, spawn_local, spawn_on_with, yield_now};
-use integration_tests::{in_runtime, isolated, on_nodes, text_of};
+use integration_tests::{in_runtime, isolated, on_nodes, panic_text, text_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -113,6 +113,20 @@ fn a_comparison_that_panics_at_any_time_loses_no_element() {
                 }
             }
         });
+    });
+}
+
+#[test]
+fn a_sort_can_follow_at_once_on_one_that_has_failed() {
+    on_nodes(2, 2, || {
+        for round in 0..50 {
+            let vector = DistVec::from_fn(400, const { |index| index as u64 * 7919 % 400 });
+            let fail = const { |one: &u64, _: &u64| -> std::cmp::Ordering { panic!("planned for {one}") } };
+            let text = panic_text(|| vector.par_sort_by(fail));
+            assert!(text.contains("planned"), "{text}");
+            vector.par_sort();
+            assert!(vector.to_vec().into_iter().eq(0..400), "round {round}");
+        }
     });
 }
 
