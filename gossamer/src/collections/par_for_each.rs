@@ -33,11 +33,12 @@ use std::ops::Range;
 /// ```
 ///
 /// # Cost
-/// A fiber on each worker, started by one message for each node (for each worker if there is only one node), or for each
-/// number if these are fewer, by a message for each; it has the captures of the closure, which are cloned for each worker,
-/// and each call borrows them. The first two chunks of a worker come with it. For others it sends a request of 16 bytes, with an answer
-/// of 16: with `n` numbers and `w` workers there are at most about `4 w ln n` such chunks, fewer if they take less than 5
-/// us, and up to `16 w (1 + ln t)` more if the loop takes `t` milliseconds. Without numbers nothing is sent.
+/// A fiber on each worker, started by one message for each node (for each worker if there is only one node), or for
+/// each number if these are fewer, by a message for each; it has the captures of the closure, which are cloned for
+/// each worker, and each call borrows them. The first two chunks of a worker come with it. For others it sends a
+/// request of 16 bytes, with an answer of 16: with `n` numbers and `w` workers there are at most about `4 w ln n` such
+/// chunks, fewer if they take less than 5 us, and up to `16 w (1 + ln t)` more if the loop takes `t` milliseconds.
+/// Without numbers nothing is sent.
 ///
 /// # Panics
 /// If the closure panics, with the number that it was called for: the chunks that have begun are finished, and no
