@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Seconds a test may take; `TEST_WATCHDOG_SECONDS` overrides it, for slow machines and for debuggers.
-const LIMIT: u64 = 120;
+const LIMIT: u64 = 300;
 
 /// Runs `body` on a thread of its own, and passes on its panic. If it takes too long, the process ends.
 ///

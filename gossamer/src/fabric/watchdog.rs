@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Seconds a test may take; `TEST_WATCHDOG_SECONDS` overrides it, for slow machines and for debuggers.
-const LIMIT: u64 = 120;
+const LIMIT: u64 = 300;
 
 /// A test that is watched until this is dropped.
 pub(crate) struct Watched {
