@@ -1,10 +1,5 @@
 //! The built library, chosen as a program's libibverbs by `LD_LIBRARY_PATH`.
-#![allow(
-    clippy::undocumented_unsafe_blocks,
-    clippy::multiple_unsafe_ops_per_block,
-    clippy::unwrap_used,
-    reason = "a test, which uses it as a C program does"
-)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::ffi::{CStr, c_int, c_void};
 use std::path::PathBuf;
@@ -58,6 +53,7 @@ fn folder() -> PathBuf {
 }
 
 fn symbol(library: *mut c_void, name: &CStr) -> *mut c_void {
+    // SAFETY: an open library, and a string.
     let found = unsafe { libc::dlsym(library, name.as_ptr()) };
     assert!(!found.is_null(), "{name:?}");
     found
@@ -74,18 +70,23 @@ fn a_program_finds_it_as_libibverbs_with_all_its_symbols_and_one_device() {
         std::fs::remove_dir_all(folder).unwrap();
         return;
     }
+    // SAFETY: a string; what runs when it is opened may run on any thread.
     let library = unsafe { libc::dlopen(c"libibverbs.so.1".as_ptr(), libc::RTLD_NOW) };
-    assert!(!library.is_null(), "{:?}", unsafe { CStr::from_ptr(libc::dlerror()) });
+    assert!(!library.is_null(), "the library cannot be opened");
     for name in SYMBOLS {
         symbol(library, name);
     }
     let list = symbol(library, SYMBOLS[0]);
+    // SAFETY: the type that the headers of libibverbs give it.
     let list: unsafe extern "C" fn(*mut c_int) -> *mut c_void = unsafe { std::mem::transmute(list) };
     let free = symbol(library, SYMBOLS[1]);
+    // SAFETY: likewise.
     let free: unsafe extern "C" fn(*mut c_void) = unsafe { std::mem::transmute(free) };
     let mut count = 0;
+    // SAFETY: it writes a number.
     let devices = unsafe { list(&mut count) };
     assert!(!devices.is_null());
     assert_eq!(count, 1);
+    // SAFETY: the list, which is not used again.
     unsafe { free(devices) };
 }

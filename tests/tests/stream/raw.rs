@@ -49,7 +49,9 @@ fn iota_written_as_memory_is_summed_as_memory() {
             for faults in ways() {
                 // Each of these pages is waited for, which takes long beside others.
                 let pages = Geometry::new().block(4096).ahead(1).comeback(0);
-                for (geometry, length) in [(Geometry::default(), 16 << 20), (small(), 16 << 20), (pages, 2 << 20)] {
+                for (geometry, length) in
+                    [(Geometry::default(), 16 << 20), (small(), 16 << 20), (pages, 2 << 20)]
+                {
                     iota_to_sum(join, length, Options::from(geometry).faults(faults));
                 }
             }

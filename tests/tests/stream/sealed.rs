@@ -8,6 +8,7 @@ use integration_tests::{in_child, watched};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
 const SEALED: [Protection; 2] = [Protection::Authenticated, Protection::Encrypted];
@@ -21,7 +22,9 @@ const TAG: usize = 16;
 
 fn options(protection: Protection) -> Options {
     let geometry = Geometry::new().block(BLOCK).ahead(8).comeback(1);
-    Options::from(geometry).key(key()).route(Route::Tcp).protection(protection)
+    // If the other end does not come, that is told.
+    let patience = Duration::from_secs(60);
+    Options::from(geometry).key(key()).route(Route::Tcp).protection(protection).patience(patience)
 }
 
 /// The sender's messages, cut where somebody in the middle can cut them: a frame with its block, or a frame.

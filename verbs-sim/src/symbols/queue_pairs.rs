@@ -62,10 +62,10 @@ pub(crate) unsafe extern "C" fn ibv_modify_qp(
     let handle = unsafe { (*qp).handle };
     // SAFETY: X1.
     let attributes = unsafe { &*attributes };
-    let modified = lock().modify(handle, attributes, mask as u32);
-    match modified {
+    let mut state = lock();
+    match state.modify(handle, attributes, mask as u32) {
         Ok(entered) => {
-            // SAFETY: X1.
+            // SAFETY: X1; other calls access the field with this lock only.
             unsafe { (*qp).state = entered };
             0
         }
@@ -80,9 +80,10 @@ pub(crate) unsafe extern "C" fn ibv_query_qp(
     _mask: c_int,
     init: *mut ibv_qp_init_attr,
 ) -> c_int {
+    // Before it looks at the whole of it, of which `ibv_modify_qp` may change a field.
+    let state = lock();
     // SAFETY: X1.
     let qp = unsafe { &*qp };
-    let state = lock();
     let Some(pair) = state.pairs.get(&qp.handle) else { return EINVAL };
     let (now, cap) = (pair.state, pair.capacity);
     let told = ibv_qp_attr { qp_state: now, cur_qp_state: now, cap, ..pair.attributes };

@@ -1,10 +1,8 @@
 //! Completion queues: notification, overflow, destroying.
 
 use super::kit::*;
-use crate::symbols::*;
 use crate::types::*;
 use libc::{EAGAIN, EBUSY, EINVAL};
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,7 +11,7 @@ fn write(one: &End, two: &End, id: u64) -> Work {
 }
 
 fn has_event(end: &End) -> bool {
-    is_readable(unsafe { (*end.channel).fd }, 0)
+    is_readable(end.channel.descriptor(), 0)
 }
 
 #[test]
@@ -22,10 +20,10 @@ fn an_armed_queue_raises_one_event_for_the_next_completion() {
     one.arm(false);
     assert!(!has_event(&one));
     one.post(&[write(&one, &two, 1), write(&one, &two, 2)]);
-    one.take_event();
+    let event = one.take_event();
     assert_eq!(one.statuses(2), [(1, IBV_WC_SUCCESS), (2, IBV_WC_SUCCESS)]);
     assert!(!has_event(&one), "one shot");
-    unsafe { ibv_ack_cq_events(one.queue, 1) };
+    event.acknowledge();
 }
 
 #[test]
@@ -38,8 +36,7 @@ fn arming_tells_nothing_of_completions_that_are_there_already() {
         one.arm(false);
         assert!(!has_event(&one));
         one.post(&[write(&one, &two, 2)]);
-        one.take_event();
-        unsafe { ibv_ack_cq_events(one.queue, 1) };
+        one.take_event().acknowledge();
         assert_eq!(one.statuses(2).len(), 2);
     });
 }
@@ -54,11 +51,10 @@ fn who_arms_for_solicited_completions_hears_of_those_and_of_errors() {
     assert_eq!(two.wait().wr_id, 1);
     assert!(!has_event(&two));
     one.post(&[immediate(2, IBV_SEND_SOLICITED)]);
-    two.take_event();
+    let first = two.take_event();
     two.arm(true);
     two.fail();
-    two.take_event();
-    unsafe { ibv_ack_cq_events(two.queue, 2) };
+    first.and(two.take_event()).acknowledge();
     assert_eq!(two.statuses(2), [(2, IBV_WC_SUCCESS), (3, IBV_WC_WR_FLUSH_ERR)]);
 }
 
@@ -78,8 +74,7 @@ fn arm_then_look_then_sleep_misses_nothing() {
                     assert_eq!(two.receive(got + 64), 0);
                 }
                 if got == before || has_event(two) {
-                    two.take_event();
-                    unsafe { ibv_ack_cq_events(two.queue, 1) };
+                    two.take_event().acknowledge();
                 }
             }
         });
@@ -96,12 +91,9 @@ fn arm_then_look_then_sleep_misses_nothing() {
 #[test]
 fn a_channel_that_is_not_to_wait_says_that_there_is_nothing() {
     let end = End::new(Plan::default());
-    unsafe {
-        let descriptor = (*end.channel).fd;
-        assert_eq!(libc::fcntl(descriptor, libc::F_SETFL, libc::O_NONBLOCK), 0);
-        assert_eq!(ibv_get_cq_event(end.channel, &mut null_mut(), &mut null_mut()), -1);
-        assert_eq!(errno(), EAGAIN);
-    }
+    do_not_wait(end.channel.descriptor());
+    assert_eq!(end.channel.take_event().err(), Some(-1));
+    assert_eq!(errno(), EAGAIN);
 }
 
 #[test]
@@ -129,27 +121,26 @@ fn a_receiver_whose_queue_overflows_is_a_remote_operation_error() {
 #[test]
 fn a_queue_in_use_is_not_destroyed_nor_its_channel() {
     let end = End::new(Plan::default());
-    unsafe {
-        assert_eq!(ibv_destroy_cq(end.queue), EBUSY);
-        assert_eq!(ibv_destroy_comp_channel(end.channel), EBUSY);
-        assert_eq!(ibv_dealloc_pd(end.domain), EBUSY);
-    }
+    assert_eq!(end.queue.destroy_in_use(), EBUSY);
+    assert_eq!(end.channel.destroy_in_use(), EBUSY);
+    assert_eq!(end.domain.destroy_in_use(), EBUSY);
 }
 
 #[test]
 fn destroying_a_queue_waits_until_its_events_are_acknowledged() {
     let (one, two) = connected(Plan::default());
-    let queue = unsafe { ibv_create_cq(one.context, 8, null_mut(), one.channel, 0) };
+    let without_events = made(Queue::new(&one.context, 8, Some(&one.channel), 0));
     one.arm(false);
     one.post(&[write(&one, &two, 1)]);
-    one.take_event();
-    let (is_acknowledged, address) = (AtomicBool::new(false), one.queue as usize);
-    unsafe { assert_eq!(ibv_destroy_cq(queue), 0, "one without events waits for nobody") };
+    let event = one.take_event();
+    let is_acknowledged = &AtomicBool::new(false);
+    // It waits for nobody.
+    drop(without_events);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        scope.spawn(move || {
             std::thread::sleep(Duration::from_millis(50));
             is_acknowledged.store(true, Ordering::SeqCst);
-            unsafe { ibv_ack_cq_events(address as *mut ibv_cq, 1) };
+            event.acknowledge();
         });
         drop(one);
         assert!(is_acknowledged.load(Ordering::SeqCst));
@@ -159,23 +150,14 @@ fn destroying_a_queue_waits_until_its_events_are_acknowledged() {
 #[test]
 fn events_that_nobody_took_go_with_their_queue() {
     let (one, two) = connected(Plan::default());
-    let (context, domain, channel) = (one.context, one.domain, one.channel);
-    let mut init = ibv_qp_init_attr { qp_type: IBV_QPT_RC, cap: one.plan.cap, ..Default::default() };
-    let extra = unsafe {
-        let queue = ibv_create_cq(context, 8, null_mut(), channel, 0);
-        (init.send_cq, init.recv_cq) = (queue, queue);
-        let pair = ibv_create_qp(domain, &mut init);
-        (*context).ops.req_notify_cq.unwrap()(queue, 0);
-        (queue, pair)
-    };
-    unsafe {
-        let mut a = ibv_qp_attr { qp_state: IBV_QPS_ERR, ..Default::default() };
-        assert_eq!(ibv_modify_qp(extra.1, &mut a, IBV_QP_STATE as i32), 0);
-        let mut wr = ibv_recv_wr::default();
-        assert_eq!((*context).ops.post_recv.unwrap()(extra.1, &mut wr, &mut null_mut()), 0);
-        assert!(is_readable((*channel).fd, 20_000));
-        assert_eq!((ibv_destroy_qp(extra.1), ibv_destroy_cq(extra.0)), (0, 0));
-    }
+    let queue = made(Queue::new(&one.context, 8, Some(&one.channel), 0));
+    let pair = made(Pair::new(&one.domain, &queue, one.plan.cap));
+    assert_eq!(queue.arm(false), 0);
+    let mut a = ibv_qp_attr { qp_state: IBV_QPS_ERR, ..Default::default() };
+    assert_eq!(pair.modify(&mut a, IBV_QP_STATE), 0);
+    assert_eq!(pair.receive(0), 0);
+    assert!(is_readable(one.channel.descriptor(), 20_000));
+    drop((pair, queue));
     assert!(!has_event(&one));
     drop(two);
 }
@@ -183,14 +165,11 @@ fn events_that_nobody_took_go_with_their_queue() {
 #[test]
 fn a_queue_has_at_least_what_was_asked_for_and_no_more_than_there_can_be() {
     let context = open(0);
-    unsafe {
-        let queue = ibv_create_cq(context, 100, null_mut(), null_mut(), 0);
-        assert!((*queue).cqe >= 100);
-        assert_eq!(ibv_destroy_cq(queue), 0);
-        for (entries, vector) in [(0, 0), (1 << 30, 0), (8, 1)] {
-            assert!(ibv_create_cq(context, entries, null_mut(), null_mut(), vector).is_null());
-            assert_eq!(errno(), EINVAL);
-        }
-        assert_eq!(ibv_close_device(context), 0);
+    let queue = made(Queue::new(&context, 100, None, 0));
+    assert!(queue.entries() >= 100);
+    drop(queue);
+    for (entries, vector) in [(0, 0), (1 << 30, 0), (8, 1)] {
+        assert!(Queue::new(&context, entries, None, vector).is_none());
+        assert_eq!(errno(), EINVAL);
     }
 }

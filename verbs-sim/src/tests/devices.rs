@@ -1,53 +1,37 @@
 //! Devices, ports, GIDs and limits, as the configuration says.
 
 use super::kit::*;
-use crate::symbols::*;
 use crate::types::*;
 use libc::{EACCES, EINVAL, ENETUNREACH, ENOMEM, ENOSYS};
-use std::ffi::CStr;
-use std::ptr::null_mut;
-
-fn table(context: *mut ibv_context) -> Vec<ibv_gid_entry> {
-    let mut entries = vec![ibv_gid_entry::default(); 8];
-    let size = size_of::<ibv_gid_entry>();
-    let count = unsafe { _ibv_query_gid_table(context, entries.as_mut_ptr(), 8, 0, size) };
-    entries.truncate(usize::try_from(count).unwrap());
-    entries
-}
+use std::mem::ManuallyDrop;
 
 #[test]
 fn without_support_of_the_kernel_there_is_no_list() {
-    with_devices("tests::devices::without_support_of_the_kernel_there_is_no_list", "none", || unsafe {
+    with_devices("tests::devices::without_support_of_the_kernel_there_is_no_list", "none", || {
         let mut count = 7;
-        assert!(ibv_get_device_list(&mut count).is_null());
+        assert!(Devices::new(Some(&mut count)).is_none());
         assert_eq!((errno(), count), (ENOSYS, 0));
     });
 }
 
 #[test]
 fn without_a_device_the_list_is_empty() {
-    with_devices("tests::devices::without_a_device_the_list_is_empty", "empty", || unsafe {
+    with_devices("tests::devices::without_a_device_the_list_is_empty", "empty", || {
         let mut count = 7;
-        let list = ibv_get_device_list(&mut count);
-        assert!(!list.is_null() && (*list).is_null() && count == 0);
-        ibv_free_device_list(list);
+        assert!(made(Devices::new(Some(&mut count))).is_empty() && count == 0);
     });
 }
 
 #[test]
 fn who_has_no_permission_sees_the_device_and_cannot_open_it() {
-    with_devices(
-        "tests::devices::who_has_no_permission_sees_the_device_and_cannot_open_it",
-        "denied",
-        || unsafe {
-            let mut count = 0;
-            let list = ibv_get_device_list(&mut count);
-            assert_eq!((count, CStr::from_ptr(ibv_get_device_name(*list))), (1, c"sim0"));
-            assert!(ibv_open_device(*list).is_null());
-            assert_eq!(errno(), EACCES);
-            ibv_free_device_list(list);
-        },
-    );
+    let test = "tests::devices::who_has_no_permission_sees_the_device_and_cannot_open_it";
+    with_devices(test, "denied", || {
+        let mut count = 0;
+        let devices = made(Devices::new(Some(&mut count)));
+        assert_eq!((count, devices.name(0)), (1, c"sim0"));
+        assert!(devices.open(0).is_none());
+        assert_eq!(errno(), EACCES);
+    });
 }
 
 const TWO: &str = "first max_qp=1 max_inline=32 max_sge=2 max_rd_atomic=2 port=1 state=down \
@@ -56,51 +40,35 @@ const TWO: &str = "first max_qp=1 max_inline=32 max_sge=2 max_rd_atomic=2 port=1
 
 #[test]
 fn devices_ports_and_gids_are_as_configured() {
-    with_devices("tests::devices::devices_ports_and_gids_are_as_configured", TWO, || unsafe {
+    with_devices("tests::devices::devices_ports_and_gids_are_as_configured", TWO, || {
         let (first, second) = (open(0), open(1));
-        let mut attributes = ibv_device_attr::default();
-        assert_eq!(ibv_query_device(first, &mut attributes), 0);
+        let attributes = first.attributes();
         let found =
             (attributes.phys_port_cnt, attributes.max_qp, attributes.max_sge, attributes.max_qp_rd_atom);
         assert_eq!(found, (2, 1, 2, 2));
-        let port = |context, number| {
-            let mut port = ibv_port_attr::default();
-            assert_eq!(ibv_query_port(context, number, &mut port), 0);
-            port
-        };
-        assert_eq!((port(first, 1).state, port(first, 2).state), (IBV_PORT_DOWN, IBV_PORT_ACTIVE));
-        assert_eq!((port(first, 2).active_mtu, port(first, 2).gid_tbl_len), (IBV_MTU_2048, 6));
-        let infiniband = port(second, 1);
+        let port = |context: &Context, number| context.port(number).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((port(&first, 1).state, port(&first, 2).state), (IBV_PORT_DOWN, IBV_PORT_ACTIVE));
+        assert_eq!((port(&first, 2).active_mtu, port(&first, 2).gid_tbl_len), (IBV_MTU_2048, 6));
+        let infiniband = port(&second, 1);
         assert_eq!((infiniband.link_layer, infiniband.lid), (IBV_LINK_LAYER_INFINIBAND, 12));
-        assert_eq!(ibv_query_port(second, 2, &mut ibv_port_attr::default()), EINVAL);
-        let entries: Vec<_> = table(first).iter().map(|e| (e.port_num, e.gid_index, e.gid_type)).collect();
+        assert_eq!(second.port(2).err(), Some(EINVAL));
+        let entries: Vec<_> = first.gids().iter().map(|e| (e.port_num, e.gid_index, e.gid_type)).collect();
         assert_eq!(entries, [(2, 1, IBV_GID_TYPE_ROCE_V1), (2, 5, IBV_GID_TYPE_ROCE_V2)]);
-        let mut hole = ibv_gid { raw: [1; 16] };
-        assert_eq!(ibv_query_gid(first, 2, 0, &mut hole), 0);
-        assert_eq!(hole.raw, [0; 16]);
-        assert_eq!((ibv_close_device(first), ibv_close_device(second)), (0, 0));
+        assert_eq!(first.gid(2, 0), [0; 16], "a hole in the table");
     });
 }
 
 #[test]
 fn no_more_is_granted_than_the_device_has() {
-    with_devices("tests::devices::no_more_is_granted_than_the_device_has", TWO, || unsafe {
+    with_devices("tests::devices::no_more_is_granted_than_the_device_has", TWO, || {
         let plan = |inline, entries| {
             let cap = ibv_qp_cap { max_inline_data: inline, max_send_sge: entries, ..Plan::default().cap };
             Plan { port: 2, gid: 5, cap, reads: 2, ..Plan::default() }
         };
         let end = End::new(plan(20, 2));
-        assert_eq!(end.granted.max_inline_data, 32, "at least what was asked for");
+        assert_eq!(end.pair.granted.max_inline_data, 32, "at least what was asked for");
         let refused = |inline, entries, error| {
-            let (cap, queue) = (plan(inline, entries).cap, end.queue);
-            let mut init = ibv_qp_init_attr {
-                send_cq: queue,
-                recv_cq: queue,
-                qp_type: IBV_QPT_RC,
-                cap,
-                ..Default::default()
-            };
-            assert!(ibv_create_qp(end.domain, &mut init).is_null());
+            assert!(Pair::new(&end.domain, &end.queue, plan(inline, entries).cap).is_none());
             assert_eq!(errno(), error);
         };
         refused(33, 1, EINVAL);
@@ -142,7 +110,7 @@ fn a_device_that_promises_order_lands_each_message_in_order() {
     let devices = "a in_order port=1 gid=3:v2:10.0.0.1";
     with_devices("tests::devices::a_device_that_promises_order_lands_each_message_in_order", devices, || {
         let (one, two) = connected(Plan::default());
-        assert_eq!(unsafe { ibv_query_qp_data_in_order(two.pair, 0, 0) }, 1);
+        assert_eq!(two.pair.data_in_order(), 1);
         for round in 1..300 {
             one.set(0, [round; 64]);
             one.post(&[Work::write(round, SIGNALED, one.words(0, 64), two.place(), 0)]);
@@ -156,7 +124,7 @@ fn a_device_that_promises_order_lands_each_message_in_order() {
 #[test]
 fn nothing_promises_order_else() {
     let end = End::new(Plan::default());
-    assert_eq!(unsafe { ibv_query_qp_data_in_order(end.pair, 0, 0) }, 0);
+    assert_eq!(end.pair.data_in_order(), 0);
 }
 
 #[test]
@@ -167,13 +135,11 @@ fn closing_a_context_takes_what_is_left_of_it() {
         assert!(command.env("ASAN_OPTIONS", "detect_leaks=0").status().unwrap().success());
         return;
     }
-    let context = open(0);
-    unsafe {
-        let domain = ibv_alloc_pd(context);
-        let queue = ibv_create_cq(context, 8, null_mut(), null_mut(), 0);
-        assert!(!domain.is_null() && !queue.is_null());
-        assert_eq!(counter(c"objects"), 2);
-        assert_eq!(ibv_close_device(context), 0);
-    }
+    let context = ManuallyDrop::new(open(0));
+    let _domain = ManuallyDrop::new(made(Domain::new(&context)));
+    let _queue = ManuallyDrop::new(made(Queue::new(&context, 8, None, 0)));
+    assert_eq!(counter(c"objects"), 2);
+    // SAFETY: none of them is used again, nor dropped.
+    assert_eq!(unsafe { context.close() }, 0);
     assert_eq!(counter(c"objects"), 0);
 }

@@ -96,7 +96,7 @@ fn an_idle_queue_pair_does_not_notice_that_its_peer_is_gone() {
     drop(two);
     std::thread::sleep(Duration::from_millis(50));
     assert!(one.poll().is_none());
-    assert!(!is_readable(unsafe { (*one.context).async_fd }, 0));
+    assert!(!is_readable(one.context.descriptor(), 0));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn states_follow_each_other_in_order_with_all_their_attributes() {
     assert_eq!(one.modify(&mut init, place | IBV_QP_TIMEOUT), EINVAL, "one too many");
     assert_eq!(one.modify(&mut ibv_qp_attr { port_num: 2, ..init }, place), EINVAL, "there is no such port");
     one.init();
-    assert_eq!(unsafe { (*one.pair).state }, IBV_QPS_INIT);
+    assert_eq!(one.pair.state(), IBV_QPS_INIT);
     assert_eq!(one.ready_to_receive(two.place()), 0);
     let no_gid = End::new(Plan { gid: 9, ..Plan::default() });
     no_gid.init();
@@ -232,7 +232,7 @@ fn a_failed_device_flushes_all_and_takes_nothing_more() {
             assert_eq!(two.statuses(1), [(9, IBV_WC_WR_FLUSH_ERR)]);
             assert_eq!((one.event(), two.event()), (IBV_EVENT_DEVICE_FATAL, IBV_EVENT_DEVICE_FATAL));
             assert_eq!(one.try_post(&later), Err((EIO, 0)));
-            assert!(unsafe { ibv_alloc_pd(one.context) }.is_null());
+            assert!(Domain::new(&one.context).is_none());
             assert_eq!(errno(), EIO);
         },
     );
@@ -261,9 +261,7 @@ fn a_port_that_goes_down_holds_requests_up_and_ends_them_only_if_it_stays_down()
             let (one, two) = connected(Plan { timeout: 15, retries: 7, ..Plan::default() });
             assert_eq!(verbs_sim_port(0, 1, 0), 0);
             assert_eq!(one.event(), IBV_EVENT_PORT_ERR);
-            let mut port = ibv_port_attr::default();
-            assert_eq!(unsafe { ibv_query_port(one.context, 1, &mut port) }, 0);
-            assert_eq!(port.state, IBV_PORT_DOWN);
+            assert_eq!(one.context.port(1).map(|port| port.state), Ok(IBV_PORT_DOWN));
             let mut works = writes(&one, &two, [1, 2]);
             works[1].flags = SIGNALED;
             one.post(&works);
@@ -303,7 +301,7 @@ fn a_request_whose_answer_was_lost_is_not_carried_out_twice() {
             assert_eq!(two.receive(id), 0);
             one.post(&[Work::immediate(id, SIGNALED, one.words(0, 1), two.place(), 0, round)]);
             let wc = two.wait();
-            assert_eq!((wc.wr_id, unsafe { wc.__bindgen_anon_1.imm_data }), (id, round));
+            assert_eq!((wc.wr_id, immediate(&wc)), (id, round));
             assert_eq!(one.statuses(1), [(id, IBV_WC_SUCCESS)]);
         }
         assert!(two.poll().is_none());

@@ -1,10 +1,10 @@
 //! Keys: rights, bounds, domains, and registering.
 
 use super::kit::*;
-use crate::symbols::*;
 use crate::types::*;
 use libc::{EBUSY, EFAULT, EINVAL};
 use std::ffi::c_int;
+use std::sync::Arc;
 
 /// How a signalled work request ends, and the event that its target gets, if it fails there.
 fn ends_with(one: &End, two: &End, work: Work) -> u32 {
@@ -17,10 +17,8 @@ fn ends_with(one: &End, two: &End, work: Work) -> u32 {
 }
 
 /// A region of the same memory with other rights, or of another domain.
-fn region(of: &End, domain: *mut ibv_pd, access: u32) -> *mut ibv_mr {
-    let made = unsafe { ibv_reg_mr(domain, of.memory.as_ptr() as *mut _, WORDS * 8, access as c_int) };
-    assert!(!made.is_null());
-    made
+fn region(of: &End, domain: &Arc<Domain>, access: u32) -> Region {
+    made(Region::of(domain, &of.memory, access))
 }
 
 #[test]
@@ -57,8 +55,8 @@ fn a_region_allows_from_afar_only_what_it_was_registered_for() {
     ] {
         for (is_read, allowed) in [(false, may_write), (true, may_read)] {
             let (one, two) = connected(Plan::default());
-            let limited = region(&two, two.domain, access);
-            let place = Place { rkey: unsafe { (*limited).rkey }, ..two.place() };
+            let limited = region(&two, &two.domain, access);
+            let place = Place { rkey: limited.remote_key(), ..two.place() };
             let work = if is_read { Work::read } else { Work::write };
             let status = ends_with(&one, &two, work(1, SIGNALED, one.words(0, 1), place, 0));
             assert_eq!(
@@ -66,7 +64,6 @@ fn a_region_allows_from_afar_only_what_it_was_registered_for() {
                 if allowed { IBV_WC_SUCCESS } else { IBV_WC_REM_ACCESS_ERR },
                 "{access} {is_read}"
             );
-            assert_eq!(unsafe { ibv_dereg_mr(limited) }, 0);
         }
     }
 }
@@ -84,30 +81,27 @@ fn a_queue_pair_allows_from_afar_only_what_its_flags_say() {
 #[test]
 fn a_key_of_another_protection_domain_opens_nothing() {
     let (one, two) = connected(Plan::default());
-    let domain = unsafe { ibv_alloc_pd(two.context) };
-    let foreign = region(&two, domain, ALL);
-    let place = Place { rkey: unsafe { (*foreign).rkey }, ..two.place() };
+    let domain = made(Domain::new(&two.context));
+    let foreign = region(&two, &domain, ALL);
+    let place = Place { rkey: foreign.remote_key(), ..two.place() };
     let status = ends_with(&one, &two, Work::write(1, SIGNALED, one.words(0, 1), place, 0));
     assert_eq!(status, IBV_WC_REM_ACCESS_ERR);
-    unsafe {
-        assert_eq!(ibv_dealloc_pd(domain), EBUSY, "it still has a region");
-        assert_eq!((ibv_dereg_mr(foreign), ibv_dealloc_pd(domain)), (0, 0));
-    }
+    assert_eq!(domain.destroy_in_use(), EBUSY, "it still has a region");
 }
 
 #[test]
 fn a_local_key_is_checked_for_bounds_rights_and_domain() {
-    let read_only = |one: &End| region(one, one.domain, IBV_ACCESS_REMOTE_READ);
+    let read_only = |one: &End| region(one, &one.domain, IBV_ACCESS_REMOTE_READ);
     for case in ["unknown", "bounds", "right", "domain"] {
         let (one, two) = connected(Plan::default());
-        let other = unsafe { ibv_alloc_pd(one.context) };
-        let (limited, foreign) = (read_only(&one), region(&one, other, ALL));
+        let other = made(Domain::new(&one.context));
+        let (limited, foreign) = (read_only(&one), region(&one, &other, ALL));
         let mut from = one.words(0, 1);
         match case {
             "unknown" => from.lkey ^= 0xff00,
             "bounds" => from.addr += WORDS as u64 * 8,
-            "right" => from.lkey = unsafe { (*limited).lkey },
-            _ => from.lkey = unsafe { (*foreign).lkey },
+            "right" => from.lkey = limited.local_key(),
+            _ => from.lkey = foreign.local_key(),
         }
         // Only what a READ brings is written here.
         let work = if case == "right" { Work::read } else { Work::write };
@@ -116,9 +110,6 @@ fn a_local_key_is_checked_for_bounds_rights_and_domain() {
             IBV_WC_LOC_PROT_ERR,
             "{case}"
         );
-        unsafe {
-            assert_eq!((ibv_dereg_mr(limited), ibv_dereg_mr(foreign), ibv_dealloc_pd(other)), (0, 0, 0))
-        };
     }
 }
 
@@ -129,16 +120,18 @@ fn a_region_that_is_deregistered_is_touched_no_more() {
     let writes: Vec<Work> =
         (0..20).map(|id| Work::write(id, SIGNALED, one.words(0, 1024), place, 0)).collect();
     one.set(0, [1; 1024]);
-    let memory = unsafe {
+    let memory = {
         // The memory is freed at once: the address sanitizer would notice a use.
-        let memory: Vec<u64> = vec![0; 1024];
-        let region = ibv_reg_mr(two.domain, memory.as_ptr() as *mut _, 8192, ALL as c_int);
-        let place = Place { rkey: (*region).rkey, address: memory.as_ptr() as u64, ..place };
+        let mut memory: Vec<u64> = vec![0; 1024];
+        let address = memory.as_mut_ptr();
+        // SAFETY: T4: it is not accessed, nor freed, before the region is dropped.
+        let region = made(unsafe { Region::new(&two.domain, address.cast(), 8192, ALL) });
+        let place = Place { rkey: region.remote_key(), address: address as u64, ..place };
         let aimed =
             writes.iter().map(|work| Work { rkey: place.rkey, address: place.address, ..work.clone() });
         one.post(&aimed.collect::<Vec<_>>());
         std::thread::yield_now();
-        assert_eq!(ibv_dereg_mr(region), 0);
+        drop(region);
         memory.clone()
     };
     let statuses = one.statuses(20);
@@ -154,8 +147,8 @@ fn a_region_that_is_deregistered_is_touched_no_more() {
 fn what_cannot_be_registered_is_refused() {
     let end = End::new(Plan::default());
     let refused = |address: usize, length: usize, access: u32, error: c_int| {
-        let made = unsafe { ibv_reg_mr(end.domain, address as *mut _, length, access as c_int) };
-        assert!(made.is_null());
+        // SAFETY: nobody learns its keys.
+        assert!(unsafe { Region::new(&end.domain, address as *mut _, length, access) }.is_none());
         assert_eq!(errno(), error);
     };
     let address = end.memory.as_ptr() as usize;
@@ -171,21 +164,19 @@ fn registered_bytes_are_counted_in_pages_up_to_the_limit() {
         "a memlock=8192 port=1",
         || {
             let context = open(0);
-            let domain = unsafe { ibv_alloc_pd(context) };
+            let domain = made(Domain::new(&context));
             let memory = vec![0_u64; 2048];
             let page = (memory.as_ptr() as usize).next_multiple_of(4096);
-            let register = |length| unsafe { ibv_reg_mr(domain, page as *mut _, length, ALL as c_int) };
-            let first = register(1);
-            assert!(!first.is_null());
+            // SAFETY: nobody learns its keys.
+            let register = |length| unsafe { Region::new(&domain, page as *mut _, length, ALL) };
+            let first = made(register(1));
             assert_eq!(counter(c"pinned"), 4096);
-            assert!(register(4097).is_null());
+            assert!(register(4097).is_none());
             assert_eq!(errno(), libc::ENOMEM);
             let second = register(4096);
-            assert!(!second.is_null(), "two pages are allowed");
-            unsafe {
-                assert_eq!((ibv_dereg_mr(first), ibv_dereg_mr(second), ibv_dealloc_pd(domain)), (0, 0, 0))
-            };
-            assert_eq!((counter(c"objects"), unsafe { ibv_close_device(context) }), (0, 0));
+            assert!(second.is_some(), "two pages are allowed");
+            drop((first, second, domain));
+            assert_eq!(counter(c"objects"), 0);
         },
     );
 }

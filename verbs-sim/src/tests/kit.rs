@@ -1,11 +1,27 @@
 //! What tests are made of: connected ends, work requests, and waits that end.
+//!
+//! Invariants, by which each `SAFETY` comment of the tests is proved
+//! - T1: an `Object` was made by the library. Its owner keeps the objects that it was made of, and is the only one to
+//!   destroy it: when it is dropped. So a function of the library that is called with it gets what X1 asks for.
+//! - T2: any thread may call any function of the library. Only `ibv_modify_qp` changes what C sees of an object: the
+//!   state, which is accessed under a lock.
+//! - T3: an object exists until the events about it that were taken are acknowledged: destroying it waits for that.
+//! - T4: the library accesses memory of regions only, by atomic operations; and what is sent inline, during the call.
 
-use crate::symbols::*;
+mod contexts;
+mod events;
+mod objects;
+
+pub use contexts::*;
+pub use events::*;
+pub use objects::*;
+
+use crate::symbols::verbs_sim_counter;
 use crate::types::*;
 use std::ffi::{CStr, c_int};
 use std::os::fd::RawFd;
 use std::process::Command;
-use std::ptr::null_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -66,32 +82,26 @@ pub struct Place {
     pub rkey: u32,
 }
 
-/// A queue pair with all that belongs to it, and registered memory.
+/// A queue pair with all that belongs to it, and registered memory. The first field is dropped first.
 pub struct End {
     pub plan: Plan,
-    pub context: *mut ibv_context,
-    pub domain: *mut ibv_pd,
-    pub channel: *mut ibv_comp_channel,
-    pub queue: *mut ibv_cq,
-    pub pair: *mut ibv_qp,
-    pub region: *mut ibv_mr,
-    pub memory: Box<[AtomicU64]>,
-    pub granted: ibv_qp_cap,
+    pub pair: Pair,
+    pub queue: Arc<Queue>,
+    pub channel: Arc<Channel>,
+    pub region: Region,
+    pub domain: Arc<Domain>,
+    pub context: Arc<Context>,
+    pub memory: Arc<[AtomicU64]>,
 }
 
-// The calls of libibverbs may come from any thread.
-unsafe impl Sync for End {}
+/// What was made, or the reason why it was not, as a panic.
+pub fn made<T>(made: Option<T>) -> T {
+    made.unwrap_or_else(|| panic!("{}", errno()))
+}
 
 /// A context of a device by its place in the list.
-pub fn open(device: usize) -> *mut ibv_context {
-    unsafe {
-        let list = ibv_get_device_list(null_mut());
-        assert!(!list.is_null());
-        let context = ibv_open_device(*list.add(device));
-        ibv_free_device_list(list);
-        assert!(!context.is_null());
-        context
-    }
+pub fn open(device: usize) -> Arc<Context> {
+    made(made(Devices::new(None)).open(device))
 }
 
 pub fn errno() -> c_int {
@@ -100,37 +110,24 @@ pub fn errno() -> c_int {
 
 impl End {
     pub fn new(plan: Plan) -> Self {
-        unsafe {
-            let context = open(plan.device);
-            let domain = ibv_alloc_pd(context);
-            let channel = ibv_create_comp_channel(context);
-            let queue = ibv_create_cq(context, plan.cqe, null_mut(), channel, 0);
-            let mut init = ibv_qp_init_attr {
-                send_cq: queue,
-                recv_cq: queue,
-                qp_type: IBV_QPT_RC,
-                cap: plan.cap,
-                ..Default::default()
-            };
-            let pair = ibv_create_qp(domain, &mut init);
-            assert!(!pair.is_null(), "{}", errno());
-            let memory: Box<[AtomicU64]> = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
-            let region = ibv_reg_mr(domain, memory.as_ptr() as *mut _, WORDS * 8, ALL as c_int);
-            Self { plan, context, domain, channel, queue, pair, region, memory, granted: init.cap }
-        }
+        let context = open(plan.device);
+        let domain = made(Domain::new(&context));
+        let channel = made(Channel::new(&context));
+        let queue = made(Queue::new(&context, plan.cqe, Some(&channel), 0));
+        let pair = made(Pair::new(&domain, &queue, plan.cap));
+        let memory: Arc<[AtomicU64]> = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
+        let region = made(Region::of(&domain, &memory, ALL));
+        Self { plan, pair, queue, channel, region, domain, context, memory }
     }
 
     pub fn place(&self) -> Place {
-        let mut gid = ibv_gid::default();
-        unsafe {
-            assert_eq!(ibv_query_gid(self.context, self.plan.port, self.plan.gid.into(), &mut gid), 0);
-            let (number, rkey) = ((*self.pair).qp_num, (*self.region).rkey);
-            Place { number, psn: self.plan.psn, gid: gid.raw, address: self.memory.as_ptr() as u64, rkey }
-        }
+        let gid = self.context.gid(self.plan.port, self.plan.gid.into());
+        let (number, rkey) = (self.pair.number, self.region.remote_key());
+        Place { number, psn: self.plan.psn, gid, address: self.memory.as_ptr() as u64, rkey }
     }
 
     pub fn modify(&self, attributes: &mut ibv_qp_attr, mask: u32) -> c_int {
-        unsafe { ibv_modify_qp(self.pair, attributes, (mask | IBV_QP_STATE) as c_int) }
+        self.pair.modify(attributes, mask | IBV_QP_STATE)
     }
 
     pub fn init(&self) {
@@ -170,8 +167,8 @@ impl End {
 
     /// Some of its words.
     pub fn words(&self, first: usize, count: usize) -> ibv_sge {
-        let lkey = unsafe { (*self.region).lkey };
-        ibv_sge { addr: self.memory[first..].as_ptr() as u64, length: count as u32 * 8, lkey }
+        let (addr, lkey) = (self.memory[first..].as_ptr() as u64, self.region.local_key());
+        ibv_sge { addr, length: count as u32 * 8, lkey }
     }
 
     pub fn set(&self, first: usize, values: impl IntoIterator<Item = u64>) {
@@ -184,16 +181,35 @@ impl End {
         self.memory[word].load(Ordering::Acquire)
     }
 
-    /// Posts a chain. If it is refused, returns the error and the place of the work request.
+    /// Posts a chain. If it is refused, returns the error and the place of the work request. Inline data is of its own
+    /// memory.
     pub fn try_post(&self, works: &[Work]) -> Result<(), (c_int, usize)> {
+        let own = self.words(0, WORDS);
+        let is_own = |part: &ibv_sge| {
+            let offset = part.addr.checked_sub(own.addr);
+            offset.is_some_and(|offset| offset + u64::from(part.length) <= own.length.into())
+        };
+        let mut inline = works.iter().filter(|work| work.flags & INLINE != 0);
+        assert!(inline.all(|work| work.from.iter().all(is_own)));
+        // SAFETY: as was just seen: its memory lives as long as it does.
+        unsafe { self.try_post_inline(works) }
+    }
+
+    /// Likewise, with inline data from anywhere.
+    ///
+    /// # Safety
+    /// What is sent inline is readable.
+    pub unsafe fn try_post_inline(&self, works: &[Work]) -> Result<(), (c_int, usize)> {
         let mut lists: Vec<Vec<ibv_sge>> = works.iter().map(|work| work.from.clone()).collect();
         let chain = works.iter().zip(&mut lists).map(|(work, list)| work.request(list));
         let mut chain: Vec<ibv_send_wr> = chain.collect();
+        let first = chain.as_mut_ptr();
         for index in 1..chain.len() {
-            chain[index - 1].next = &raw mut chain[index];
+            // SAFETY: inside the chain.
+            unsafe { (*first.wrapping_add(index - 1)).next = first.wrapping_add(index) };
         }
-        let (first, mut bad) = (chain.as_mut_ptr(), null_mut());
-        let error = unsafe { (*self.context).ops.post_send.unwrap()(self.pair, first, &mut bad) };
+        // SAFETY: the chain and the lists live until the end of this function; the rest is the caller's.
+        let (error, bad) = unsafe { self.pair.post(first) };
         let place = (bad as usize).wrapping_sub(first as usize) / size_of::<ibv_send_wr>();
         if error == 0 { Ok(()) } else { Err((error, place)) }
     }
@@ -203,24 +219,15 @@ impl End {
     }
 
     pub fn receive(&self, id: u64) -> c_int {
-        let mut wr = ibv_recv_wr { wr_id: id, ..Default::default() };
-        unsafe { (*self.context).ops.post_recv.unwrap()(self.pair, &mut wr, &mut null_mut()) }
+        self.pair.receive(id)
     }
 
     pub fn arm(&self, solicited_only: bool) {
-        let armed = unsafe { (*self.context).ops.req_notify_cq.unwrap()(self.queue, solicited_only.into()) };
-        assert_eq!(armed, 0);
+        assert_eq!(self.queue.arm(solicited_only), 0);
     }
 
     pub fn poll(&self) -> Option<ibv_wc> {
-        let mut wc = ibv_wc::default();
-        match unsafe { (*self.context).ops.poll_cq.unwrap()(self.queue, 1, &mut wc) } {
-            0 => None,
-            count => {
-                assert_eq!(count, 1);
-                Some(wc)
-            }
-        }
+        self.queue.poll()
     }
 
     pub fn wait(&self) -> ibv_wc {
@@ -232,38 +239,26 @@ impl End {
         (0..count).map(|_| self.wait()).map(|wc| (wc.wr_id, wc.status)).collect()
     }
 
-    /// The next event that is not about a completion; it is acknowledged.
+    /// The next event that is not about a completion.
+    pub fn take_async_event(&self) -> AsyncEvent {
+        assert!(is_readable(self.context.descriptor(), 20_000), "no event came");
+        self.context.take_event().unwrap_or_else(|status| panic!("{status}"))
+    }
+
+    /// Its kind; it is acknowledged.
     pub fn event(&self) -> u32 {
-        unsafe {
-            assert!(is_readable((*self.context).async_fd, 20_000), "no event came");
-            let mut event = ibv_async_event::default();
-            assert_eq!(ibv_get_async_event(self.context, &mut event), 0);
-            ibv_ack_async_event(&mut event);
-            event.event_type
-        }
+        let event = self.take_async_event();
+        let kind = event.kind();
+        event.acknowledge();
+        kind
     }
 
     /// Takes an event of the completion queue.
-    pub fn take_event(&self) {
-        unsafe {
-            assert!(is_readable((*self.channel).fd, 20_000), "no event came");
-            let (mut queue, mut user) = (null_mut(), null_mut());
-            assert_eq!(ibv_get_cq_event(self.channel, &mut queue, &mut user), 0);
-            assert_eq!(queue, self.queue);
-        }
-    }
-}
-
-impl Drop for End {
-    fn drop(&mut self) {
-        unsafe {
-            assert_eq!(ibv_destroy_qp(self.pair), 0);
-            assert_eq!(ibv_destroy_cq(self.queue), 0);
-            assert_eq!(ibv_destroy_comp_channel(self.channel), 0);
-            assert_eq!(ibv_dereg_mr(self.region), 0);
-            assert_eq!(ibv_dealloc_pd(self.domain), 0);
-            assert_eq!(ibv_close_device(self.context), 0);
-        }
+    pub fn take_event(&self) -> QueueEvent {
+        assert!(is_readable(self.channel.descriptor(), 20_000), "no event came");
+        let event = self.channel.take_event().unwrap_or_else(|status| panic!("{status}"));
+        assert!(event.is_about(&self.queue));
+        event
     }
 }
 
@@ -336,10 +331,24 @@ pub fn wait_for<T>(mut found: impl FnMut() -> Option<T>) -> T {
 /// Whether a descriptor becomes readable within milliseconds.
 pub fn is_readable(descriptor: RawFd, milliseconds: c_int) -> bool {
     let mut entry = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+    // SAFETY: it accesses one entry.
     unsafe { libc::poll(&mut entry, 1, milliseconds) == 1 }
 }
 
+/// From now on, who takes an event from there does not wait for one.
+pub fn do_not_wait(descriptor: RawFd) {
+    // SAFETY: it accesses no memory.
+    assert_eq!(unsafe { libc::fcntl(descriptor, libc::F_SETFL, libc::O_NONBLOCK) }, 0);
+}
+
+/// The immediate data of a completion.
+pub fn immediate(wc: &ibv_wc) -> u32 {
+    // SAFETY: any bytes are a valid number.
+    unsafe { wc.__bindgen_anon_1.imm_data }
+}
+
 pub fn counter(name: &CStr) -> u64 {
+    // SAFETY: it reads a string.
     let count = unsafe { verbs_sim_counter(name.as_ptr()) };
     assert_ne!(count, u64::MAX, "{name:?}");
     count

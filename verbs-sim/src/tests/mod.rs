@@ -1,9 +1,4 @@
 //! Tests: the rules of libibverbs and of the InfiniBand architecture, each as a sentence.
-#![allow(
-    clippy::undocumented_unsafe_blocks,
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "tests use it as a C program"
-)]
 
 mod completions;
 mod devices;

@@ -52,8 +52,7 @@ fn other(plan: Plan, mut serve: impl FnMut(&End)) {
     end.connect(peer);
     println!("{}", told(end.place()));
     loop {
-        let mut input = libc::pollfd { fd: 0, events: libc::POLLIN, revents: 0 };
-        if unsafe { libc::poll(&mut input, 1, 0) } == 1 {
+        if is_readable(0, 0) {
             return;
         }
         serve(&end);

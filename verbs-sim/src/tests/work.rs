@@ -97,7 +97,9 @@ fn inline_data_needs_no_key() {
     let (one, two) = connected(Plan::default());
     let value = [5_u64, 6];
     let from = ibv_sge { addr: value.as_ptr() as u64, length: 16, lkey: 0 };
-    one.post(&[Work::write(1, SIGNALED | INLINE, from, two.place(), 0)]);
+    let work = Work::write(1, SIGNALED | INLINE, from, two.place(), 0);
+    // SAFETY: the values live until the end of this test.
+    assert_eq!(unsafe { one.try_post_inline(&[work]) }, Ok(()));
     assert_eq!(one.wait().status, IBV_WC_SUCCESS);
     assert_eq!((two.get(0), two.get(1)), (5, 6));
 }
@@ -154,10 +156,7 @@ fn immediate_data_comes_after_its_data_and_takes_a_receive() {
         one.post(&[Work::immediate(round, SIGNALED, one.words(0, 30), two.place(), 0, 77)]);
         let wc = two.wait();
         assert_eq!((wc.wr_id, wc.opcode, wc.byte_len), (round, IBV_WC_RECV_RDMA_WITH_IMM, 240));
-        assert_eq!(
-            (unsafe { wc.__bindgen_anon_1.imm_data }, wc.wc_flags & IBV_WC_WITH_IMM),
-            (77, IBV_WC_WITH_IMM)
-        );
+        assert_eq!((immediate(&wc), wc.wc_flags & IBV_WC_WITH_IMM), (77, IBV_WC_WITH_IMM));
         assert!((0..30).all(|word| two.get(word) == round));
         assert_eq!(one.wait().wr_id, round);
     }
@@ -167,7 +166,7 @@ fn immediate_data_comes_after_its_data_and_takes_a_receive() {
 fn a_full_send_queue_takes_no_more_until_a_signalled_completion_is_polled() {
     let plan = Plan { cap: ibv_qp_cap { max_send_wr: 4, ..Plan::default().cap }, ..Plan::default() };
     let (one, two) = connected(plan);
-    assert_eq!(one.granted.max_send_wr, 4);
+    assert_eq!(one.pair.granted.max_send_wr, 4);
     let work = |id: u64, flags: u32| Work::write(id, flags, one.words(0, 1), two.place(), 0);
     let chain = [work(1, 0), work(2, 0), work(3, SIGNALED), work(4, 0), work(5, 0), work(6, 0)];
     assert_eq!(one.try_post(&chain), Err((ENOMEM, 4)), "the fifth is refused, and named");
