@@ -2,6 +2,7 @@
 
 use crate::agreement::{self, List, Wrong};
 use crate::construct::{self, construct};
+use crate::cost::{Cost, measured};
 use crate::edges::{self, Edge, Edges};
 use crate::files::{self, FileError, Graph};
 use crate::keys::search_keys;
@@ -17,7 +18,6 @@ use crate::validate::{self, Violation};
 use gossamer::collections::DistVec;
 use gossamer::rack;
 use std::fmt;
-use std::time::Instant;
 
 /// Why there is no result, or no valid one.
 #[derive(Debug)]
@@ -66,12 +66,6 @@ impl fmt::Display for Failure {
             Self::Invalid(count) => write!(f, "{count} searches are not valid: no result"),
         }
     }
-}
-
-fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
-    let begun = Instant::now();
-    let result = work();
-    (result, begun.elapsed().as_secs_f64())
 }
 
 /// The first fiber. Returns what is to be printed at the end.
@@ -150,7 +144,7 @@ struct Benchmark<'a> {
 
 impl<'a> Benchmark<'a> {
     fn prepare(options: &'a Options, progress: &'a Progress) -> Result<Self, Failure> {
-        let (input, generation) = timed(|| match &options.file {
+        let (input, generation) = measured(|| match &options.file {
             Some(path) => Input::read(path.clone(), progress),
             None => {
                 let Options { scale, edgefactor, seed, .. } = *options;
@@ -164,7 +158,8 @@ impl<'a> Benchmark<'a> {
         progress.begin("construction".to_owned(), construct::PASSES * input.count);
         let delta = options.delta.unwrap_or(input.delta());
         let stays = input.graph.is_none() && !options.skip_validation;
-        let (rows, construction) = timed(|| construct(&input.edges, input.vertices, delta, stays, progress));
+        let (rows, construction) =
+            measured(|| construct(&input.edges, input.vertices, delta, stays, progress));
         let keys = search_keys(&rows, options.roots as usize, options.seed);
         if keys.is_empty() {
             return Err(Failure::NothingToSearch);
@@ -176,22 +171,23 @@ impl<'a> Benchmark<'a> {
             "vertices: {vertices}, edges: {edges}, workers: {workers}, nodes: {}",
             nodes.len()
         ));
+        progress
+            .print(format!("{}: {generation}", if input.graph.is_some() { "generation" } else { "reading" }));
+        progress.print(format!("construction: {construction}"));
         if !options.skip_validation {
             progress.begin("rows".to_owned(), edges);
             let list = input.graph.map_or(List::Kept(input.edges), List::Generated);
-            let (agreement, took) = timed(|| agreement::check(&list, &rows, progress));
+            let (agreement, cost) = measured(|| agreement::check(&list, &rows, progress));
             agreement.map_err(Failure::Rows)?;
-            progress.print(format!(
-                "the rows have the edges of the list, and no others; compared in {took:.6} s"
-            ));
+            progress.print(format!("the rows have the edges of the list, and no others: {cost}"));
         }
         let report = Report {
             scale: input.scale,
             edgefactor: (input.count as f64 / input.vertices as f64).round() as u64,
             keys: keys.len(),
-            generation,
+            generation: generation.seconds,
             processes: nodes.len(),
-            construction,
+            construction: construction.seconds,
             kernels: Vec::new(),
         };
         Ok(Self { options, progress, rows, keys, delta, report })
@@ -206,57 +202,71 @@ impl<'a> Benchmark<'a> {
             self.progress.begin(name.to_owned(), self.keys.len() as u64);
             let mut searches = Vec::new();
             for (number, key) in self.keys.iter().enumerate() {
-                let (search, effort, violations) = match kernel {
+                let searched = match kernel {
                     Kernel::Bfs => self.breadth_first(*key),
                     _ => self.shortest_paths(*key),
                 };
                 self.progress.advance(1);
-                self.progress.print(line(name, number, *key, &search, effort));
-                for violation in &violations {
+                self.progress.print(searched.line(name, number, *key));
+                for violation in &searched.violations {
                     eprintln!("graph500: {name} {number}, from vertex {key}: {violation}");
                 }
-                invalid += usize::from(!violations.is_empty());
-                searches.push(search);
+                invalid += usize::from(!searched.violations.is_empty());
+                searches.push(searched.reported());
             }
             self.report.kernels.push(Searches { kernel: name, searches });
         }
         if invalid > 0 { Err(Failure::Invalid(invalid)) } else { Ok(self.report) }
     }
 
-    fn breadth_first(&self, key: u32) -> (Search, Effort, Vec<Violation>) {
-        let ((parents, effort), seconds) = timed(|| search::breadth_first(&self.rows, key));
+    fn breadth_first(&self, key: u32) -> Searched {
+        let ((parents, effort), cost) = measured(|| search::breadth_first(&self.rows, key));
         let validate = || validate::breadth_first(&self.rows, &parents, key);
-        self.judged(seconds, effort, &parents, validate)
+        self.judged(cost, effort, &parents, validate)
     }
 
-    fn shortest_paths(&self, key: u32) -> (Search, Effort, Vec<Violation>) {
-        let ((paths, effort), seconds) = timed(|| search::shortest_paths(&self.rows, key, self.delta));
+    fn shortest_paths(&self, key: u32) -> Searched {
+        let ((paths, effort), cost) = measured(|| search::shortest_paths(&self.rows, key, self.delta));
         let parents = paths.par_map(const { |_, path: &Path| path.parent() });
         let validate = || validate::shortest_paths(&self.rows, &paths, key);
-        self.judged(seconds, effort, &parents, validate)
+        self.judged(cost, effort, &parents, validate)
     }
 
     fn judged(
         &self,
-        seconds: f64,
+        cost: Cost,
         effort: Effort,
         parents: &DistVec<u32>,
         validate: impl FnOnce() -> Vec<Violation>,
-    ) -> (Search, Effort, Vec<Violation>) {
+    ) -> Searched {
         let edges = search::traversed_edges(&self.rows, parents);
-        let validated = (!self.options.skip_validation).then(|| timed(validate));
-        let (violations, validated) =
-            validated.map_or((Vec::new(), None), |(violations, took)| (violations, Some(took)));
-        (Search { seconds, edges, validated }, effort, violations)
+        let validated = (!self.options.skip_validation).then(|| measured(validate));
+        let (violations, validation) = validated.unzip();
+        Searched { cost, effort, edges, validation, violations: violations.unwrap_or_default() }
     }
 }
 
-fn line(name: &str, number: usize, key: u32, search: &Search, effort: Effort) -> String {
-    let Search { seconds, edges, validated } = search;
-    let Effort { rounds, updates } = effort;
-    let rate = *edges as f64 / seconds / 1e6;
-    let validated = validated.map_or_else(String::new, |took| format!("; validated in {took:.6} s"));
-    format!(
-        "{name} {number}: from vertex {key}: {seconds:.6} s, {rounds} rounds, {updates} updates, {edges} edges, {rate:.2} MTEPS{validated}"
-    )
+/// A search, and what its validation found.
+struct Searched {
+    cost: Cost,
+    effort: Effort,
+    edges: u64,
+    validation: Option<Cost>,
+    violations: Vec<Violation>,
+}
+
+impl Searched {
+    fn reported(&self) -> Search {
+        let Self { cost, edges, validation, .. } = self;
+        Search { seconds: cost.seconds, edges: *edges, validated: validation.map(|cost| cost.seconds) }
+    }
+
+    fn line(&self, name: &str, number: usize, key: u32) -> String {
+        let Self { cost, effort: Effort { rounds, updates }, edges, validation, .. } = self;
+        let rate = *edges as f64 / cost.seconds / 1e6;
+        let validation = validation.map_or_else(String::new, |cost| format!("; validation: {cost}"));
+        format!(
+            "{name} {number}: from vertex {key}: {cost}; {rounds} rounds, {updates} updates, {edges} edges, {rate:.2} MTEPS{validation}"
+        )
+    }
 }

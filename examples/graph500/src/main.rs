@@ -3,6 +3,7 @@
 mod agreement;
 mod benchmark;
 mod construct;
+mod cost;
 mod edges;
 mod end;
 mod files;

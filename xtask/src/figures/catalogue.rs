@@ -51,6 +51,8 @@ pub(super) const MEMORY: usize = 2;
 /// Of figure 9.
 pub(super) const PHASES: usize = 0;
 pub(super) const UPDATES: usize = 1;
+pub(super) const MESSAGES: usize = 2;
+pub(super) const BUSY: usize = 3;
 /// Of figure 10.
 pub(super) const REDIS_BENCHMARK: usize = 0;
 pub(super) const OWN_CLIENT: usize = 1;
@@ -99,10 +101,12 @@ pub(super) const FIGURES: [Figure; 10] = [
     Figure {
         number: 9,
         title: "What the time goes to, by nodes of one worker",
-        note: "Searches and their validation: the mean of several roots. Updates: what vertices were told in a search.",
+        note: "Searches and their validation: the mean of several roots. Updates: what vertices were told in a search. Messages: batches of requests between workers. Work: the share of all workers' time in which they had something to do; nodes that share a processor take turns.",
         panels: &[
             panel("phases", ("nodes", Scale::Each), SECONDS),
             panel("updates of a search", ("nodes", Scale::Each), ("updates", Scale::Linear)),
+            panel("messages of a phase", ("nodes", Scale::Each), ("messages", Scale::Ratios)),
+            panel("time with work", ("nodes", Scale::Each), ("percent", Scale::Linear)),
         ],
     },
     Figure {

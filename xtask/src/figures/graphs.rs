@@ -1,7 +1,7 @@
 //! Figures 7 to 9: searches of graphs, by `graph500`, beside plain threads on the same graphs and the reference code of Graph500.
 
 use super::arguments::Effort;
-use super::catalogue::{BFS, MEMORY, PHASES, SSSP, UPDATES};
+use super::catalogue::{BFS, BUSY, MEMORY, MESSAGES, PHASES, SSSP, UPDATES};
 use super::child::{Program, is_installed};
 use super::programs::Programs;
 use super::rounds::{Job, Reading, Rounds};
@@ -14,6 +14,9 @@ const ALL: [u8; 3] = [7, 8, 9];
 /// petgraph searches no larger ones: it would take longer than all others together.
 const MOST_OF_PETGRAPH: u32 = 18;
 const REFERENCE: &str = "reference code with MPI";
+/// The searches of figure 9, and their validation.
+const BREADTH_FIRST: [&str; 2] = ["breadth-first search", "validation of a breadth-first search"];
+const SHORTEST_PATHS: [&str; 2] = ["shortest paths", "validation of shortest paths"];
 
 /// How a graph is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,10 +170,27 @@ fn reading(figure: u8, panel: usize, series: &str, label: &str, x: f64, y: f64) 
     Reading { figure, panel, series: series.to_owned(), label: label.to_owned(), x, y }
 }
 
-/// The output: the specification's output block, and how many updates the searches sent.
+/// The number in front of these words.
+fn number_before(words: &str, text: &str) -> Option<f64> {
+    text.split_once(words)?.0.rsplit(' ').next()?.parse().ok()
+}
+
+/// What a line says of phases, each behind its name in the figure.
+fn phases_of(line: &str) -> Vec<(&'static str, &str)> {
+    let searches = [("bfs ", BREADTH_FIRST), ("sssp ", SHORTEST_PATHS)];
+    if let Some((_, [search, validation])) = searches.iter().find(|(word, _)| line.starts_with(word)) {
+        let of_search =
+            line.split_once("; validation: ").map_or([line, ""], |(first, second)| [first, second]);
+        return vec![(*search, of_search[0]), (*validation, of_search[1])];
+    }
+    let named = [("generation: ", "generation"), ("construction: ", "construction")];
+    named.iter().filter_map(|(word, name)| Some((*name, line.strip_prefix(word)?))).collect()
+}
+
+/// The output: the specification's output block, and what the lines before it say of each phase.
 struct Found {
     block: BTreeMap<String, f64>,
-    updates: BTreeMap<&'static str, f64>,
+    phases: Vec<(&'static str, String)>,
 }
 
 impl Found {
@@ -181,15 +201,15 @@ impl Found {
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             Some((name, value.trim().parse().ok()?))
         };
-        let updates = ["bfs", "sssp"].map(|kernel| {
-            let of = |line: &str| -> Option<f64> {
-                let count = line.strip_prefix(kernel)?.split(" updates").next()?.rsplit(", ").next()?;
-                count.parse().ok()
-            };
-            let all: Vec<f64> = lines().filter(|line| line.contains(" updates,")).filter_map(of).collect();
-            (kernel, all.iter().sum::<f64>() / all.len().max(1) as f64)
-        });
-        Self { block: lines().filter_map(entry).collect(), updates: updates.into() }
+        let phases = lines().flat_map(phases_of).map(|(name, text)| (name, text.to_owned()));
+        Self { block: lines().filter_map(entry).collect(), phases: phases.collect() }
+    }
+
+    /// The mean of the numbers before these words, over all that is said of a phase.
+    fn mean_before(&self, words: &str, phase: &str) -> Option<f64> {
+        let of_phase = self.phases.iter().filter(|(name, _)| *name == phase);
+        let all: Vec<f64> = of_phase.filter_map(|(_, text)| number_before(words, text)).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     }
 
     fn figure(&self, name: &str) -> Result<f64> {
@@ -203,23 +223,21 @@ impl Found {
 
     fn breakdown(&self, nodes: usize) -> Result<Vec<Reading>> {
         let (label, x) = (nodes.to_string(), nodes as f64);
-        let phases = [
+        let mut readings = Vec::new();
+        for (phase, name) in [
             ("generation", "graph_generation"),
             ("construction", "construction_time"),
-            ("breadth-first search", "bfs mean_time"),
-            ("validation of a breadth-first search", "bfs mean_validate"),
-            ("shortest paths", "sssp mean_time"),
-            ("validation of shortest paths", "sssp mean_validate"),
-        ];
-        let phase = |(series, name): (&str, &str)| {
-            Ok(reading(9, PHASES, &format!("graph500, {series}"), &label, x, self.figure(name)?))
-        };
-        let mut readings: Vec<Reading> = phases.into_iter().map(phase).collect::<Result<_>>()?;
-        for (kernel, series) in
-            [("bfs", "graph500, breadth-first search"), ("sssp", "graph500, shortest paths")]
-        {
-            let updates = self.updates.get(kernel).copied().unwrap_or(0.0);
-            readings.push(reading(9, UPDATES, series, &label, x, updates));
+            (BREADTH_FIRST[0], "bfs mean_time"),
+            (BREADTH_FIRST[1], "bfs mean_validate"),
+            (SHORTEST_PATHS[0], "sssp mean_time"),
+            (SHORTEST_PATHS[1], "sssp mean_validate"),
+        ] {
+            let series = format!("graph500, {phase}");
+            readings.push(reading(9, PHASES, &series, &label, x, self.figure(name)?));
+            for (panel, words) in [(UPDATES, " updates"), (MESSAGES, " messages"), (BUSY, " % busy")] {
+                let mean = self.mean_before(words, phase);
+                readings.extend(mean.map(|mean| reading(9, panel, &series, &label, x, mean)));
+            }
         }
         Ok(readings)
     }
@@ -229,9 +247,11 @@ impl Found {
 mod tests {
     use super::*;
 
-    const PRINTED: &str = "[node 0] bfs 0: from vertex 798: 0.002246 s, 4 rounds, 1608 updates, 16384 edges, 7.29 MTEPS; validated in 0.003457 s\n\
-        [node 0] bfs 1: from vertex 7: 0.002246 s, 4 rounds, 1610 updates, 16384 edges, 7.29 MTEPS; validated in 0.003457 s\n\
-        [node 0] sssp 0: from vertex 798: 0.009732 s, 24 rounds, 7211 updates, 16384 edges, 1.68 MTEPS; validated in 0.006432 s\n\
+    const PRINTED: &str = "[node 0] generation: 0.5 s, 6 requests in 5 messages, 0.000 MB, workers 99 % busy\n\
+        [node 0] construction: 0.25 s, 31 requests in 27 messages, 0.5 MB, workers 80 % busy\n\
+        [node 0] bfs 0: from vertex 798: 0.002246 s, 39 requests in 38 messages, 0.003 MB, workers 33 % busy; 4 rounds, 1608 updates, 16384 edges, 7.29 MTEPS; validation: 0.003457 s, 65 requests in 63 messages, 0.005 MB, workers 38 % busy\n\
+        [node 0] bfs 1: from vertex 7: 0.002246 s, 43 requests in 40 messages, 0.003 MB, workers 35 % busy; 4 rounds, 1610 updates, 16384 edges, 7.29 MTEPS; validation: 0.003457 s, 65 requests in 65 messages, 0.005 MB, workers 40 % busy\n\
+        [node 0] sssp 0: from vertex 798: 0.009732 s, 314 requests in 312 messages, 0.024 MB, workers 26 % busy; 24 rounds, 7211 updates, 16384 edges, 1.68 MTEPS\n\
         [node 0] graph_generation:               0.5\n[node 0] construction_time:              0.25\n\
         [node 0] bfs  median_time:               0.002\n[node 0] sssp median_time:               0.009\n\
         [node 0] bfs  mean_time:                 0.003\n[node 0] sssp mean_time:                 0.01\n\
@@ -244,8 +264,13 @@ mod tests {
         let points: Vec<_> = searches.iter().map(|point| (point.panel, point.x, point.y)).collect();
         assert_eq!(points, [(SSSP, 4.0, 0.009), (BFS, 4.0, 0.002)]);
         let breakdown = found.breakdown(4).unwrap();
-        let y: Vec<f64> = breakdown.iter().map(|point| point.y).collect();
-        assert_eq!(y, [0.5, 0.25, 0.003, 0.004, 0.01, 0.005, 1609.0, 7211.0]);
+        let y = |panel| -> Vec<f64> {
+            breakdown.iter().filter(|point| point.panel == panel).map(|point| point.y).collect()
+        };
+        assert_eq!(y(PHASES), [0.5, 0.25, 0.003, 0.004, 0.01, 0.005]);
+        assert_eq!(y(UPDATES), [1609.0, 7211.0]);
+        assert_eq!(y(MESSAGES), [5.0, 27.0, 39.0, 64.0, 312.0]);
+        assert_eq!(y(BUSY), [99.0, 80.0, 34.0, 39.0, 26.0]);
         assert!(Found::new("").searches(7, Kind::Nodes, "4", 4.0).is_err());
     }
 }

@@ -43,6 +43,10 @@ fn the_benchmark_prints_the_block_of_the_specification() {
             assert!(value(&ended, &format!("{kernel} harmonic_mean_TEPS")) > 0.0);
         }
         assert_eq!(ended.text().lines().filter(|line| line.contains(" rounds, ")).count(), 8);
+        // What each phase cost: generation, construction, comparison, and the searches.
+        let costs =
+            ended.text().lines().filter(|line| line.contains(" messages, ") && line.contains(" % busy"));
+        assert_eq!(costs.count(), 3 + 8);
     }
 }
 
