@@ -35,6 +35,12 @@ impl Latest {
 pub(super) struct IndexSet(Vec<u64>);
 
 impl IndexSet {
+    /// Whether it has an index.
+    #[inline]
+    pub(super) fn contains(&self, index: usize) -> bool {
+        self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
     /// Adds an index below `len`, and returns whether it is new.
     #[inline]
     pub(super) fn insert(&mut self, index: usize, len: usize) -> bool {
@@ -91,8 +97,10 @@ mod tests {
     fn an_index_is_new_once() {
         let mut set = IndexSet::default();
         set.remove(3);
+        assert!(!set.contains(usize::MAX));
         for index in [0, 63, 64, 99] {
-            assert!(set.insert(index, 100) && !set.insert(index, 100));
+            assert!(!set.contains(index) && set.insert(index, 100));
+            assert!(set.contains(index) && !set.insert(index, 100));
             set.remove(index);
             assert!(set.insert(index, 100));
         }

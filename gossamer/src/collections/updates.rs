@@ -157,6 +157,9 @@ impl<A: NoRef> Updates<A> {
     #[inline]
     #[track_caller]
     pub fn once(&mut self, index: usize, argument: A) {
+        if self.has_sent(index) {
+            return;
+        }
         if let Some(part) = self.gather_once(index, argument) {
             self.send_full(part);
         }
@@ -190,6 +193,12 @@ impl<A: NoRef> Updates<A> {
         };
         self.gathered[part].combine(at, argument, combine);
         None
+    }
+
+    /// Whether this worker has sent an update for this element that was to be sent once.
+    #[inline]
+    pub(super) fn has_sent(&self, index: usize) -> bool {
+        self.sent.contains(index)
     }
 
     #[inline]

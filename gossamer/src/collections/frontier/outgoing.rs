@@ -103,6 +103,15 @@ impl<A: NoRef> Outgoing<A> {
     #[inline]
     #[track_caller]
     pub fn once(&mut self, index: usize, argument: A) {
+        if !self.updates.has_sent(index) {
+            self.send_first(index, argument);
+        }
+    }
+
+    /// Not inlined: the loop of a caller that finds most elements sent already then keeps its variables in registers.
+    #[inline(never)]
+    #[track_caller]
+    fn send_first(&mut self, index: usize, argument: A) {
         let full = self.updates.gather_once(index, argument);
         self.set_aside(full);
     }
