@@ -6,17 +6,17 @@ use std::fmt;
 use std::time::Instant;
 
 /// The cost of a phase.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cost {
     pub seconds: f64,
     /// Requests from one worker to another.
-    pub requests: u64,
+    requests: u64,
     /// The batches in which these were sent.
-    pub messages: u64,
+    messages: u64,
     /// Bytes between workers: requests with what belongs to them, and answers.
-    pub bytes: u64,
+    bytes: u64,
     /// The share of the workers' time in which they had something to do.
-    pub busy: f64,
+    busy: f64,
 }
 
 /// Runs a phase, and counts meanwhile. Asking all nodes what they have counted is not part of the time.
