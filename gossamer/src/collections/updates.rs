@@ -157,9 +157,6 @@ impl<A: NoRef> Updates<A> {
     #[inline]
     #[track_caller]
     pub fn once(&mut self, index: usize, argument: A) {
-        if self.has_sent(index) {
-            return;
-        }
         if let Some(part) = self.gather_once(index, argument) {
             self.send_full(part);
         }
