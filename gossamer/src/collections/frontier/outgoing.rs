@@ -5,13 +5,9 @@ use crate::collections::combining::IndexSet;
 use crate::collections::dist_vec::out_of_range;
 use crate::collections::filling::Gathered;
 use crate::collections::updates::Updates;
-use crate::sys::memory::{large_pages, prefetch};
+use crate::sys::memory::large_pages;
 use std::any::Any;
 use std::fmt;
-
-/// How many updates wait for what was sent to their elements before: enough that none waits for memory when its turn
-/// comes.
-const WAITING: usize = 64;
 
 /// What a worker has sent in the rounds of a front.
 #[derive(Default)]
@@ -30,10 +26,6 @@ pub struct Outgoing<A: NoRef> {
     pub(super) full: Vec<(usize, Gathered<A>)>,
     /// For [`least`](Self::least), with an entry for each element of the vector.
     least: Vec<Option<A>>,
-    /// Indices and arguments that `least` has not been compared with yet: it is being fetched into the cache.
-    waiting: Vec<(usize, A)>,
-    /// Does so. Only [`least`](Self::least) knows that arguments can be compared.
-    compare: fn(&mut Self),
 }
 
 impl<A: NoRef> Outgoing<A> {
@@ -41,12 +33,7 @@ impl<A: NoRef> Outgoing<A> {
     pub(super) fn new(updates: Updates<A>, sent: Sent) -> Self {
         let least = sent.least.and_then(|least| least.downcast().ok()).map_or_else(Vec::new, |least| *least);
         let updates = updates.with_sent(sent.once);
-        Self { updates, full: Vec::new(), least, waiting: Vec::new(), compare: |_| () }
-    }
-
-    /// Gathers the updates that still wait, those that are worth it.
-    pub(super) fn settle(&mut self) {
-        (self.compare)(self);
+        Self { updates, full: Vec::new(), least }
     }
 
     /// For the fiber of the next round.
@@ -142,46 +129,29 @@ impl<A: NoRef> Outgoing<A> {
     where
         A: PartialOrd + Clone,
     {
-        if index >= self.updates.spread().len() {
-            out_of_range(index, self.updates.spread());
-        }
-        if self.waiting.is_empty() {
-            self.begin_least();
-        }
-        prefetch::write(&self.least[index]);
-        self.waiting.push((index, argument));
-        if self.waiting.len() >= WAITING {
-            self.compare();
+        let sent = self.least.get(index).and_then(Option::as_ref);
+        if !sent.is_some_and(|sent| *sent <= argument) {
+            self.send_less(index, argument);
         }
     }
 
-    #[cold]
-    fn begin_least(&mut self)
-    where
-        A: PartialOrd + Clone,
-    {
-        self.compare = Self::compare;
-        if self.least.is_empty() {
-            self.least = large_pages::with_capacity(self.updates.spread().len());
-            self.least.resize(self.updates.spread().len(), None);
-        }
-    }
-
-    /// Compares what waits with what was sent.
+    /// Not inlined, for the same reason as [`send_first`](Self::send_first).
     #[inline(never)]
-    fn compare(&mut self)
+    #[track_caller]
+    fn send_less(&mut self, index: usize, argument: A)
     where
-        A: PartialOrd + Clone,
+        A: Clone,
     {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        for (index, argument) in waiting.drain(..) {
-            let least = &mut self.least[index];
-            if !least.as_ref().is_some_and(|least| *least <= argument) {
-                *least = Some(argument.clone());
-                self.push(index, argument);
-            }
+        let spread = self.updates.spread();
+        if index >= spread.len() {
+            out_of_range(index, spread);
         }
-        self.waiting = waiting;
+        if self.least.is_empty() {
+            self.least = large_pages::with_capacity(spread.len());
+            self.least.resize(spread.len(), None);
+        }
+        self.least[index] = Some(argument.clone());
+        self.push(index, argument);
     }
 
     /// Like [`push`](Self::push), but if the gathered batch has an update of this element, combines their arguments
