@@ -4,6 +4,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::context::{self, Context};
 use crate::sys::memory::prefetch;
 use crate::{Trust, Trustee};
+use std::hint::select_unpredictable;
 
 /// The part of a vector that the fiber's own worker has, and where its elements lie: an address that is only used for
 /// prefetch hints, and never dereferenced.
@@ -27,11 +28,12 @@ impl Near {
     }
 
     /// Hints that an element will be used soon, if it is on this worker. Otherwise the first element takes the hint:
-    /// the processor cannot predict which worker has an element, so a branch would cost more than the hint gains.
+    /// the processor cannot predict which worker has an element, so a branch would cost more than the hint gains. (The
+    /// compiler made one of a bit mask.)
     #[inline(always)]
     pub(super) fn fetch(self, part: usize, offset: usize) {
-        let mask = usize::from(part == self.part).wrapping_neg();
-        prefetch::write(self.first.wrapping_add(offset.wrapping_mul(self.bytes) & mask));
+        let offset = select_unpredictable(part == self.part, offset, 0);
+        prefetch::write(self.first.wrapping_add(offset.wrapping_mul(self.bytes)));
     }
 }
 

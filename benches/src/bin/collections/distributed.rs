@@ -52,6 +52,7 @@ pub fn run(len: usize) -> (f64, f64) {
 }
 
 /// Nanoseconds that one worker takes for each number of a loop that does nothing.
+#[gossamer::delegate]
 pub fn empty_loop(len: usize) -> f64 {
     let start = Instant::now();
     collections::par_for_each(0..len, |number| {
