@@ -257,8 +257,8 @@ pub(super) fn stored_in(expr: &Expr, scopes: &Scopes) -> Option<StoredClosure> {
     }
 }
 
-/// `spawn`, `gossamer::spawn`, `rack::on_each_node`, `par_for_each`, `Trust::apply`, `Trustee::spawn`, `Sharded::with`
-/// and their like.
+/// `spawn`, `gossamer::spawn`, `rack::on_each_node`, `par_for_each`, `Trust::apply`, `Trustee::spawn`, `Sharded::with`,
+/// `DistVec::par_map` and their like.
 fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, Arguments), Callee)> {
     let mut names = path.segments.iter().rev().map(|segment| segment.ident.to_string());
     let (name, parent) = (names.next()?, names.next());
@@ -267,13 +267,17 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, A
             let tables = [&FUNCTIONS[..], &RACK_FUNCTIONS, &COLLECTIONS_FUNCTIONS];
             return Some((tables.into_iter().find_map(|table| find(table, &name))?, Callee::Imported));
         }
+        Some("DistVec" | "DistMap" | "DistSet" | "DistQueue" | "Frontier") => {
+            let calls = &SHARDED_METHODS[..SHARDED_CALLS];
+            let tables = [&DIST_VEC_FUNCTIONS[..], &TRUST_METHODS, calls, &COLLECTION_METHODS, &LOOP_METHODS];
+            return Some((tables.into_iter().find_map(|table| find(table, &name))?, Callee::Method));
+        }
         Some("gossamer") if names.next().is_none() => (&FUNCTIONS, Callee::Function),
         Some("rack") => (&RACK_FUNCTIONS, Callee::Imported),
         Some("collections") => (&COLLECTIONS_FUNCTIONS, Callee::Imported),
         Some("Trust") => (&TRUST_METHODS, Callee::Method),
         Some("Trustee") => (&TRUSTEE_METHODS, Callee::Method),
         Some("Sharded") => (&SHARDED_METHODS, Callee::Method),
-        Some("DistVec") => (&DIST_VEC_FUNCTIONS, Callee::Method),
         _ => return None,
     };
     Some((find(table, &name)?, callee))

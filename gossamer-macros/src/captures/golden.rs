@@ -328,6 +328,17 @@ fn a_stored_closure_that_is_only_delegated_leaves_its_captures_in_its_variable()
 }
 
 #[test]
+fn methods_of_collections_are_known_by_their_paths() {
+    assert_rewritten(
+        "fn f(v: &DistVec<u64>, n: u64) { DistVec::update(v, 3, |e| *e += n); collections::DistVec::<u64>::par_for_each(v, |e| *e += n); }",
+        "fn f(v: &DistVec<u64>, n: u64) {
+            DistVec::__update_with(v, 3, (n,), const { |e, (n,)| { place!{} *e += n } });
+            collections::DistVec::<u64>::__par_for_each_with(v, (n,), const { |(n,)| { place!{} move |e| *e += n } });
+        }",
+    );
+}
+
+#[test]
 fn a_stored_closure_that_is_used_otherwise_stays() {
     for source in [
         "fn f(t: &Trust<u64>, a: u64) { let add = move |t: &mut u64| *t += a; t.apply(add); add(&mut 1); }",
@@ -337,4 +348,19 @@ fn a_stored_closure_that_is_used_otherwise_stays() {
     ] {
         assert_rewritten(source, source);
     }
+}
+
+#[test]
+fn an_assertion_prints_its_condition_as_it_was_written() {
+    assert_rewritten(
+        "fn check(t: &Trust<u64>, a: u64) { assert!(t.apply(|t| { *t > a }),); debug_assert!(t.apply(|t| *t > a), \"{a}\"); assert!(a > 0); }",
+        "fn check(t: &Trust<u64>, a: u64) {
+            assert!(
+                t.__apply_with((a,), const { |t, (a,)| { place!{} *t > a } }),
+                \"assertion failed: t . apply (| t | { { * t > a } })\"
+            );
+            debug_assert!(t.__apply_with((a,), const { |t, (a,)| { place!{} *t > a } }), \"{a}\");
+            assert!(a > 0);
+        }",
+    );
 }

@@ -13,6 +13,7 @@ use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut;
 use syn::*;
 
+use super::assertion;
 use super::format_string::inline_names;
 use super::frame::Seen;
 use super::pattern::{self, Match};
@@ -63,7 +64,11 @@ pub(super) fn walk(walker: &mut Walker, call: &mut Macro) {
             .or_else(|| walk_statements(walker, call)),
     };
     match read {
-        Some(tokens) if walker.rewritten > before => call.tokens = tokens,
+        Some(tokens) if walker.rewritten > before => {
+            let message = assertion::message(call);
+            call.tokens = tokens;
+            call.tokens.extend(message);
+        }
         Some(_) => {}
         None => search(walker, call.tokens.clone()),
     }

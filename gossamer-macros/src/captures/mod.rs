@@ -10,8 +10,9 @@
 //!
 //! One walk over a function body keeps the scopes ([`scope`], [`pattern`]) and a frame for each delegated closure it is in ([`frame`]).
 //! A use of a local that was bound outside of a frame is a capture of it. [`call`] knows which calls delegate, [`macros`]
-//! reads the tokens of macro calls, [`rewrite`] writes the result, [`repeated`] that of loops.
+//! reads the tokens of macro calls ([`assertion`] keeps what they print), [`rewrite`] writes the result, [`repeated`] that of loops.
 
+mod assertion;
 mod assignment;
 mod call;
 mod format_string;

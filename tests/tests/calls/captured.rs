@@ -1,8 +1,9 @@
 //! The same calls with closures that capture, inside marked functions, on several nodes.
 
-use gossamer::{Latch, Replies, Sharded, Trust, Trustee, delegate};
+use gossamer::{Config, Latch, Replies, Sharded, Trust, Trustee, delegate, entrust};
 use integration_tests::{far, on_nodes};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
 fn closures_that_capture_are_launched_sent_and_batched() {
@@ -37,4 +38,20 @@ fn closures_that_capture_are_launched_sent_and_batched() {
         assert_eq!(lengths.iter().sum::<u64>(), 100 + 5 * lengths.len() as u64);
     }
     on_nodes(2, 2, body);
+}
+
+#[test]
+fn an_assertion_that_fails_prints_its_condition_as_it_was_written() {
+    #[delegate]
+    fn exceeds(number: &Trust<u64>, limit: u64) {
+        assert!(number.apply(|number| { *number > limit }),);
+    }
+    gossamer::run(Config::default().threads(1), || {
+        let number = entrust(3_u64);
+        exceeds(&number, 2);
+        let panic = catch_unwind(AssertUnwindSafe(|| exceeds(&number, 3))).unwrap_err();
+        let said =
+            panic.downcast_ref::<&str>().map(|said| said.split_whitespace().collect::<Vec<_>>().join(" "));
+        assert_eq!(said.as_deref(), Some("assertion failed: number.apply(|number| { *number > limit })"));
+    });
 }

@@ -174,3 +174,22 @@ fn a_panic_after_many_turns_names_its_element() {
     in_runtime(2, panic_late);
     on_nodes(2, 1, panic_late);
 }
+
+#[gossamer::delegate]
+fn call_by_paths() {
+    let more = 5;
+    let numbers: DistVec<u64> = (0..9).collect();
+    DistVec::update(&numbers, 3, |number| *number += more);
+    assert_eq!(numbers.get(3), 8);
+    DistVec::par_for_each(&numbers, |_, number| *number += more);
+    let doubled = DistVec::<u64>::par_map(&numbers, |_, number| *number * more);
+    assert_eq!(doubled.get(1), 30);
+    let counts = DistMap::new();
+    DistMap::update(&counts, 7, 0, |count| *count += more);
+    assert_eq!(DistMap::get(&counts, 7), Some(5));
+}
+
+#[test]
+fn methods_that_are_called_by_their_paths_capture() {
+    on_nodes(2, 2, call_by_paths);
+}
