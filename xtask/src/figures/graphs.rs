@@ -47,6 +47,11 @@ impl Kind {
         }
     }
 
+    /// Whether it would validate each search.
+    fn validates(self) -> bool {
+        matches!(self, Self::Workers | Self::Nodes | Self::NodesOverTcp)
+    }
+
     /// Whether it can search with so many threads of whatever kind.
     fn is_for_count(self, count: usize) -> bool {
         self != Self::Petgraph || count == 1
@@ -85,17 +90,16 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs, reference: O
         if kind == Kind::Reference && reference.is_none() {
             continue;
         }
-        let search = move |count, scale| program(programs, reference, kind, (count, scale), &effort);
+        let search = move |count, scale| {
+            let program = program(programs, reference, kind, (count, scale), &effort);
+            // As the others do: it would leave the caches cold for the next search.
+            if kind.validates() { program.arguments(["--skip-validation"]) } else { program }
+        };
         for count in effort.workers.iter().filter(|count| kind.is_for_count(**count)) {
             let name = format!("{}: {count}, scale {}", kind.name(), effort.scale);
-            let figures: &[u8] = if kind == Kind::Nodes { &[7, 9] } else { &[7] };
-            jobs.push(Job::new(name, figures, move || {
+            jobs.push(Job::new(name, &[7], move || {
                 let found = Found::new(&search(*count, effort.scale).output(interruption)?);
-                let mut readings = found.searches(7, kind, &count.to_string(), *count as f64)?;
-                if kind == Kind::Nodes {
-                    readings.extend(found.breakdown(*count)?);
-                }
-                Ok(readings)
+                found.searches(7, kind, &count.to_string(), *count as f64)
             }));
         }
         for scale in effort.scales.iter().filter(|scale| kind.is_for_scale(**scale)) {
@@ -110,6 +114,13 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs, reference: O
                 Ok(readings)
             }));
         }
+    }
+    for count in effort.workers {
+        let name = format!("graph500 with validation, nodes of one worker: {count}, scale {}", effort.scale);
+        jobs.push(Job::new(name, &[9], move || {
+            let search = program(programs, reference, Kind::Nodes, (*count, effort.scale), &effort);
+            Found::new(&search.output(interruption)?).breakdown(*count)
+        }));
     }
     rounds.run(jobs)
 }
