@@ -6,7 +6,9 @@
 )]
 
 use gossamer::{JoinHandle, Latch, Reason, Trust, Trustee, spawn_may};
-use integration_tests::{Tally, in_child, in_runtime, isolated, panic_text, wait_until, watched, workers};
+use integration_tests::{
+    Tally, in_child, in_runtime, isolated, panic_text, resident_bytes, wait_until, watched, workers,
+};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -195,6 +197,62 @@ fn sockets_of_gossamer_are_refused_with_advice() {
             text.contains("`TcpListener::accept` in a coroutine of may") && text.contains("`may::net`"),
             "{text}"
         );
+    });
+}
+
+/// may goes on writing to the cancel data of a coroutine that another of its threads has ended meanwhile, when there are
+/// more threads than processors.
+#[test]
+fn a_coroutine_may_end_on_one_thread_while_another_still_puts_it_to_sleep() {
+    isolated(|| {
+        may::config().set_workers(8);
+        gossamer::run(workers(2), || {
+            let number = Trustee::all()[1].entrust(0_usize);
+            for _ in 0..200 {
+                let coroutines: Vec<_> = (0..200_u64)
+                    .map(|pause| {
+                        let number = number.clone();
+                        coroutine(move || {
+                            if pause % 4 == 0 {
+                                number.apply(|number| *number += 1);
+                            }
+                            may::coroutine::sleep(Duration::from_micros(pause % 50));
+                            // Memory like that which may frees now, to be written over.
+                            vec![pause; 20]
+                        })
+                    })
+                    .collect();
+                let sum: u64 =
+                    coroutines.into_iter().map(|coroutine| coroutine.join().iter().sum::<u64>()).sum();
+                assert_eq!(sum, 199 * 200 / 2 * 20);
+            }
+            assert_eq!(number.apply(|number| *number), 200 * 50);
+        });
+    });
+}
+
+#[test]
+fn nothing_is_left_of_coroutines_that_have_ended_and_of_their_waits() {
+    fn run(coroutines: usize, number: &Trust<usize>) {
+        for _ in 0..coroutines / 100 {
+            let started = (0..100).map(|_| {
+                let number = number.clone();
+                coroutine(move || number.apply(|number| *number += 1))
+            });
+            started.collect::<Vec<_>>().into_iter().for_each(JoinHandle::join);
+        }
+    }
+    isolated(|| {
+        may::config().set_workers(2);
+        gossamer::run(workers(1), || {
+            let number = gossamer::entrust(0);
+            run(20_000, &number);
+            let before = resident_bytes();
+            run(200_000, &number);
+            let grown = resident_bytes().saturating_sub(before);
+            // Each of them would leave 500 bytes.
+            assert!(grown < 32 << 20, "{grown} bytes");
+        });
     });
 }
 

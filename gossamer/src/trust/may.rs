@@ -2,7 +2,7 @@
 
 use crate::lane::error::Origin;
 use crate::structures::oneshot;
-use crate::sys::threads::outside::coroutine;
+use crate::sys::threads::coroutine;
 use crate::trust::JoinHandle;
 use crate::trust::job::run_job;
 use crate::worker;
@@ -49,6 +49,7 @@ use std::panic::Location;
 ///   reference into a thread-local, an address that the compiler may keep);
 /// - does not call may's blocking calls in a destructor that runs while it unwinds from a panic;
 /// - keeps within its stack;
+/// - does not change the number of may's threads, once there are some;
 /// - is resumed only on may's threads: nobody calls `may::sync::FastBlocker::unpark` or `may::cqueue` for it from
 ///   another thread.
 ///

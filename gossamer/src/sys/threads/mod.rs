@@ -2,6 +2,8 @@
 //! a worker waits.
 
 pub(crate) mod affinity;
+#[cfg(feature = "may")]
+pub(crate) mod coroutine;
 pub(crate) mod outside;
 pub(crate) mod ownership;
 pub(crate) mod policy;

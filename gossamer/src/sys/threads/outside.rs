@@ -1,19 +1,8 @@
 //! Waiting on a thread that is not a worker: the thread waits, or, with the feature `may`, the coroutine of the crate `may`
 //! that the thread runs.
-//!
-//! # Coroutines of may
-//! may resumes a coroutine on any of its threads, so code of one may begin a function on one thread and end it on
-//! another, while the compiler keeps the addresses of thread-locals in registers. That is harmless for what this crate
-//! does there:
-//!
-//! - Y1: may resumes coroutines on its own threads only (`spawn_may` asks for that where may leaves a choice). No worker
-//!   is one of them. They never end, so the address of a thread-local of one stays valid.
-//! - Y2: the thread-locals that this crate reads outside of workers (which worker, which context, which fiber) are set by
-//!   workers only. On may's threads they keep their first values, so it makes no difference whose are read.
-//! - Y3: whatever uses a thread-local of may or std is not inlined into code that suspends: each function here ends with the
-//!   suspension or does not suspend, except `Waiter::park`, which is may's own code throughout.
-//! - Y4: a coroutine that unwinds from a panic is not suspended (std counts panics by thread): its thread waits.
 
+#[cfg(feature = "may")]
+use crate::sys::threads::coroutine;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::thread::{self, Thread};
@@ -23,7 +12,7 @@ use std::time::Duration;
 pub(crate) enum Waiter {
     Thread(Arc<ThreadWaker>),
     #[cfg(feature = "may")]
-    Coroutine(Arc<coroutine::CoroutineWaker>),
+    Coroutine(coroutine::Suspending),
 }
 
 pub(crate) struct ThreadWaker(Thread);
@@ -40,7 +29,7 @@ impl Waiter {
     pub(crate) fn here() -> Self {
         #[cfg(feature = "may")]
         if coroutine::may_suspend() {
-            return Self::Coroutine(coroutine::CoroutineWaker::here());
+            return Self::Coroutine(coroutine::Suspending::here());
         }
         Self::Thread(Arc::new(ThreadWaker(thread::current())))
     }
@@ -49,7 +38,7 @@ impl Waiter {
         match self {
             Self::Thread(waker) => Arc::clone(waker).into(),
             #[cfg(feature = "may")]
-            Self::Coroutine(waker) => Arc::clone(waker).into(),
+            Self::Coroutine(suspending) => Arc::clone(suspending).into(),
         }
     }
 
@@ -59,7 +48,7 @@ impl Waiter {
         match self {
             Self::Thread(_) => thread::park(),
             #[cfg(feature = "may")]
-            Self::Coroutine(waker) => waker.park(),
+            Self::Coroutine(suspending) => suspending.park(),
         }
     }
 }
@@ -108,72 +97,4 @@ pub(crate) fn require_thread(call: &str) {
         );
     }
     let _ = call;
-}
-
-#[cfg(feature = "may")]
-pub(crate) mod coroutine {
-    //! Coroutines of may, seen from this crate.
-
-    use crate::sys::signals::fault_handler;
-    use crate::sys::threads::policy;
-    use may::sync::Blocker;
-    use std::io;
-    use std::sync::{Arc, Once};
-    use std::task::Wake;
-
-    /// Whether the caller is a coroutine that may be suspended (Y4).
-    pub(super) fn may_suspend() -> bool {
-        may::coroutine::is_coroutine() && !std::thread::panicking()
-    }
-
-    pub(crate) struct CoroutineWaker(Blocker);
-
-    impl CoroutineWaker {
-        pub(super) fn here() -> Arc<Self> {
-            Arc::new(Self(Blocker::new(false)))
-        }
-
-        pub(super) fn park(&self) {
-            // An error says that the coroutine is being cancelled; may unwinds it, or will at its own next call.
-            let _woken = self.0.park(None);
-        }
-    }
-
-    impl Wake for CoroutineWaker {
-        fn wake(self: Arc<Self>) {
-            // Not `FastBlocker`, which would run the coroutine here (Y1).
-            self.0.unpark();
-        }
-    }
-
-    /// Runs `body` as a coroutine, on may's threads.
-    ///
-    /// # Errors
-    /// If may cannot make one.
-    ///
-    /// # Safety
-    /// Like `may::coroutine::Builder::spawn`; and Y1: the coroutine is resumed on may's threads only.
-    pub(crate) unsafe fn spawn(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        start_may();
-        // SAFETY: guaranteed by the caller.
-        unsafe { may::coroutine::Builder::new().spawn(body) }.map(drop)
-    }
-
-    /// Starts may's threads, from a thread that may run on all processors: a worker is pinned to one, and they would
-    /// inherit that.
-    fn start_may() {
-        static ONCE: Once = Once::new();
-        ONCE.call_once(|| {
-            let starter = std::thread::Builder::new().name("gossamer-may".into()).spawn(|| {
-                // Refused only where pinning is refused too, so there is nothing to undo.
-                let _unpinned = policy::run_as_first_thread();
-                // SAFETY: it neither suspends nor uses a thread-local.
-                let first = unsafe { may::coroutine::Builder::new().spawn(fault_handler::install_again) };
-                // The handler for faults that the first coroutine installs must not stand in front of ours.
-                first.map(|first| first.wait())
-            });
-            // Without it may starts by itself, only on fewer processors.
-            let _started = starter.map(std::thread::JoinHandle::join);
-        });
-    }
 }
