@@ -232,6 +232,16 @@ fn a_coroutine_may_end_on_one_thread_while_another_still_puts_it_to_sleep() {
 }
 
 #[test]
+fn a_coroutine_of_mays_own_may_start_the_first_of_ours() {
+    isolated(|| {
+        may::config().set_workers(1);
+        // SAFETY: as in `coroutine`.
+        let first = unsafe { may::coroutine::spawn(|| coroutine(|| 7).join()) };
+        assert_eq!(first.join().unwrap(), 7);
+    });
+}
+
+#[test]
 fn nothing_is_left_of_coroutines_that_have_ended_and_of_their_waits() {
     fn run(coroutines: usize, number: &Trust<usize>) {
         for _ in 0..coroutines / 100 {

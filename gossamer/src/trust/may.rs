@@ -50,8 +50,16 @@ use std::panic::Location;
 /// - does not call may's blocking calls in a destructor that runs while it unwinds from a panic;
 /// - keeps within its stack;
 /// - does not change the number of may's threads, once there are some;
-/// - is resumed only on may's threads: nobody calls `may::sync::FastBlocker::unpark` or `may::cqueue` for it from
-///   another thread.
+/// - is resumed by may's scheduler only: it does not wait by `may::sync::FastBlocker` or `may::cqueue`.
+///
+/// # What may 0.3.51 frees too early
+/// A thread of may goes on using a coroutine that it has suspended, when another thread may have resumed it already, and
+/// ended it. So a program of may alone may corrupt its memory, the more easily the more threads than processors there
+/// are. What is used of a coroutine that this function starts is kept until none of may's threads can, which is found
+/// out every 10 ms, and takes 350 bytes of each until then; longer if a coroutine holds up one of may's threads. Not
+/// covered are coroutines that may's own `spawn` and `go!` start, and sockets: `may::net` uses a socket likewise after it
+/// has told the poller of it. In practice that needs the thread to be held up within a few instructions, and it was only
+/// seen when a pause was put there. The sockets of fibers ([`net`](crate::net)) have no such race.
 ///
 /// # Panics
 /// If may cannot make a coroutine.

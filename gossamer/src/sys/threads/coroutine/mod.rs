@@ -4,8 +4,8 @@
 //! another, while the compiler keeps the addresses of thread-locals in registers. That is harmless for what this crate
 //! does there:
 //!
-//! - Y1: may resumes coroutines on its own threads only (`spawn_may` asks for that where may leaves a choice). No worker
-//!   is one of them. They never end, so the address of a thread-local of one stays valid.
+//! - Y1: may resumes coroutines on its own threads only, and none inside of another (`spawn_may` asks for that where may
+//!   leaves a choice). No worker is one of them. They never end, so the address of a thread-local of one stays valid.
 //! - Y2: the thread-locals that this crate reads outside of workers (which worker, which context, which fiber) are set by
 //!   workers only. On may's threads they keep their first values, so it makes no difference whose are read.
 //! - Y3: whatever uses a thread-local of may or std is not inlined into code that suspends: each function here ends with the
@@ -95,10 +95,14 @@ pub(crate) unsafe fn spawn(body: impl FnOnce() + Send + 'static) -> io::Result<(
 }
 
 /// Starts may's threads, from a thread that may run on all processors: a worker is pinned to one, and they would
-/// inherit that.
+/// inherit that. A coroutine finds them started, and must not block the one that it is on.
 fn start_may() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
+    static STARTED: Once = Once::new();
+    static FOUND: Once = Once::new();
+    if may::coroutine::is_coroutine() {
+        return FOUND.call_once(fault_handler::install_again);
+    }
+    STARTED.call_once(|| {
         let starter = std::thread::Builder::new().name("gossamer-may".into()).spawn(|| {
             // Refused only where pinning is refused too, so there is nothing to undo.
             let _unpinned = policy::run_as_first_thread();

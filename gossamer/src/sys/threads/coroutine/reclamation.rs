@@ -10,21 +10,26 @@
 //! "Performance of memory reclamation for lockless synchronization", 2007):
 //!
 //! - Y6: what is retired is not suspended with any more. Threads that use it are in a `subscribe` that began before.
-//! - Y7: may's threads are its workers and its timer's thread (Y1). A coroutine that one of them takes from its queue, or
-//!   the timer's from its list, is not resumed inside of a `subscribe`.
-//! - Y8: so once a coroutine, the collector, was taken up by each of them after something was retired, nobody uses that.
-//!   It goes from one to the next through queues of may, which order its last step after theirs.
-//! - Y9: the collector itself never ends.
+//! - Y7: may's threads are its workers and its timer's thread (Y1). A coroutine that a worker takes from its queue, or the
+//!   timer's thread from its list, is not resumed inside of a `subscribe`; and a thread in a `subscribe` takes up nothing
+//!   else. (A coroutine that is resumed by another one could be in one and suspended; Y1 rules that out.)
+//! - Y8: so once coroutines were taken up by each of them after something was retired, nobody uses that. The collector
+//!   joins those, which orders its last step after theirs.
+//! - Y9: the collector itself never ends, and what it starts is not suspended.
+//!
+//! What is retired while a thread of may is held up, by a coroutine that computes or blocks, is kept that long. If it is
+//! the timer's thread, which resumes what has slept, all timers of may stand still, too.
 
 use crate::sys::threads::coroutine::CoroutineWaker;
-use may::coroutine::Coroutine;
+use may::coroutine::{Coroutine, JoinHandle};
 use std::mem;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// Between two of may's threads: what is retired meanwhile is kept, and each costs some 10 us of processor time.
-const PAUSE: Duration = Duration::from_millis(1);
+/// From round to round: what is retired meanwhile is kept, and a round costs some 3 us of processor time for each worker
+/// of may.
+const PAUSE: Duration = Duration::from_millis(10);
 
 type Retired = Vec<Arc<CoroutineWaker>>;
 
@@ -57,20 +62,24 @@ fn collector() -> Option<&'static Coroutine> {
 
 /// The collector. Nobody has a handle to cancel it by.
 fn collect() {
-    let threads = may::config().get_workers() + 1;
+    let workers = may::config().get_workers();
     loop {
         let retired = take_retired();
         if retired.is_empty() {
             may::coroutine::park();
             continue;
         }
-        let mut seen = Vec::with_capacity(threads);
-        while seen.len() < threads {
-            // Resumed by the timer's thread, which hands it to the workers by turns.
+        let mut seen = Vec::with_capacity(workers + 1);
+        // Where coroutines are stolen, a worker may be missed.
+        while seen.len() <= workers {
             may::coroutine::sleep(PAUSE);
-            note_thread(&mut seen);
-            may::coroutine::yield_now();
-            note_thread(&mut seen);
+            // The timer's.
+            note(&mut seen, this_thread());
+            let visits: Vec<_> = (0..workers).filter_map(visit).collect();
+            visits
+                .into_iter()
+                .filter_map(|visit| visit.join().ok())
+                .for_each(|thread| note(&mut seen, thread));
         }
         drop(retired);
     }
@@ -81,10 +90,19 @@ fn take_retired() -> Retired {
     mem::take(&mut *RETIRED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-#[inline(never)]
-fn note_thread(seen: &mut Vec<ThreadId>) {
-    let here = thread::current().id();
-    if !seen.contains(&here) {
-        seen.push(here);
+fn note(seen: &mut Vec<ThreadId>, thread: ThreadId) {
+    if !seen.contains(&thread) {
+        seen.push(thread);
     }
+}
+
+/// Learns the thread of a worker, when that takes up a coroutine. `None` if may cannot make one.
+fn visit(worker: usize) -> Option<JoinHandle<ThreadId>> {
+    // SAFETY: it is not suspended.
+    unsafe { may::coroutine::Builder::new().id(worker).spawn(this_thread) }.ok()
+}
+
+#[inline(never)]
+fn this_thread() -> ThreadId {
+    thread::current().id()
 }
