@@ -1,8 +1,8 @@
 //! [`Marks`]: which elements of a part are to be visited, now and later.
 
 use crate::collections::combining::IndexSet;
+use crate::collections::frontier::buckets::Buckets;
 use crate::collections::frontier::outgoing::Sent;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -10,8 +10,7 @@ use std::rc::Rc;
 /// one.
 #[derive(Default)]
 pub(in crate::collections) struct Marks {
-    /// By their priorities.
-    buckets: BTreeMap<usize, Vec<u32>>,
+    buckets: Buckets,
     /// Those of this round, shared with the fiber that visits them.
     pub(super) front: Rc<Vec<u32>>,
     /// By the fibers that have visited them.
@@ -23,16 +22,17 @@ pub(in crate::collections) struct Marks {
 impl Marks {
     /// The number of marks.
     pub(in crate::collections) fn len(&self) -> usize {
-        self.buckets.values().map(Vec::len).sum()
+        self.buckets.len()
     }
 
     /// The least priority that has marks.
     pub(super) fn least(&self) -> Option<usize> {
-        self.buckets.first_key_value().map(|(priority, _)| *priority)
+        self.buckets.least()
     }
 
+    #[inline]
     pub(super) fn mark(&mut self, offset: u32, priority: usize) {
-        self.buckets.entry(priority).or_default().push(offset);
+        self.buckets.push(priority, offset);
     }
 
     /// Makes the elements of a priority the front, each once, and returns how many they are. `len` is the number of
@@ -40,7 +40,7 @@ impl Marks {
     pub(super) fn swap(&mut self, priority: usize, len: usize) -> usize {
         // First, so that its memory can be used again.
         self.front = Rc::default();
-        let mut front = self.buckets.remove(&priority).unwrap_or_default();
+        let mut front = self.buckets.take(priority);
         front.retain(|offset| self.seen.insert(*offset as usize, len));
         if front.len() < len / 64 {
             front.iter().for_each(|offset| self.seen.remove(*offset as usize));
@@ -54,7 +54,7 @@ impl Marks {
     }
 
     pub(in crate::collections) fn take_all(&mut self) -> impl Iterator<Item = u32> + use<> {
-        std::mem::take(&mut self.buckets).into_values().flatten()
+        self.buckets.take_all()
     }
 
     /// What may mark the element at a place.

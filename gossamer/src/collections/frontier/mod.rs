@@ -1,5 +1,6 @@
 //! [`Frontier`]: visiting the elements of a vector in rounds.
 
+mod buckets;
 mod expansion;
 mod mark_where;
 pub(super) mod marks;
