@@ -22,7 +22,9 @@
 
 use crate::sys::threads::coroutine::CoroutineWaker;
 use may::coroutine::{Coroutine, JoinHandle};
+use std::io;
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -48,16 +50,24 @@ pub(super) fn retire(waker: Arc<CoroutineWaker>) {
     }
 }
 
-/// `None` if may cannot make a coroutine: what is retired is kept until it can.
+/// `None` if may could not make a coroutine: what is retired is kept for good.
 fn collector() -> Option<&'static Coroutine> {
     static COLLECTOR: OnceLock<Option<Coroutine>> = OnceLock::new();
     let start = || {
-        // SAFETY: what uses thread-locals is not inlined into it (Y3); only its timer and `unpark` wake it (Y1).
-        let started =
-            unsafe { may::coroutine::Builder::new().name("gossamer-reclamation".into()).spawn(collect) };
-        started.ok().map(|collector| collector.coroutine().clone())
+        let builder = may::coroutine::Builder::new().name("gossamer-reclamation".into());
+        // SAFETY: what uses thread-locals is not inlined into it (Y3); only its timer, `unpark` and those that it joins
+        // wake it (Y1).
+        let started = made(|| unsafe { builder.spawn(collect) });
+        started.map(|collector| collector.coroutine().clone())
     };
     COLLECTOR.get_or_init(start).as_ref()
+}
+
+/// What may makes, unless it has no memory for a stack, where it panics. The collector must not unwind: it would drop
+/// what is in use.
+#[inline(never)]
+fn made<T>(make: impl FnOnce() -> io::Result<T>) -> Option<T> {
+    panic::catch_unwind(AssertUnwindSafe(make)).ok()?.ok()
 }
 
 /// The collector. Nobody has a handle to cancel it by.
@@ -99,7 +109,7 @@ fn note(seen: &mut Vec<ThreadId>, thread: ThreadId) {
 /// Learns the thread of a worker, when that takes up a coroutine. `None` if may cannot make one.
 fn visit(worker: usize) -> Option<JoinHandle<ThreadId>> {
     // SAFETY: it is not suspended.
-    unsafe { may::coroutine::Builder::new().id(worker).spawn(this_thread) }.ok()
+    made(|| unsafe { may::coroutine::Builder::new().id(worker).spawn(this_thread) })
 }
 
 #[inline(never)]
