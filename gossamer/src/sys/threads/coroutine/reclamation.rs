@@ -15,7 +15,8 @@
 //!   else. (A coroutine that is resumed by another one could be in one and suspended; Y1 rules that out.)
 //! - Y8: so once coroutines were taken up by each of them after something was retired, nobody uses that. The collector
 //!   joins those, which orders its last step after theirs.
-//! - Y9: the collector itself never ends, and what it starts is not suspended.
+//! - Y9: the collector itself never ends, and what it starts is not suspended, except that it may yield (where it drops
+//!   the last of a blocker), after which its thread uses nothing of it.
 //!
 //! What is retired while a thread of may is held up, by a coroutine that computes or blocks, is kept that long. If it is
 //! the timer's thread, which resumes what has slept, all timers of may stand still, too.
@@ -108,7 +109,7 @@ fn note(seen: &mut Vec<ThreadId>, thread: ThreadId) {
 
 /// Learns the thread of a worker, when that takes up a coroutine. `None` if may cannot make one.
 fn visit(worker: usize) -> Option<JoinHandle<ThreadId>> {
-    // SAFETY: it is not suspended.
+    // SAFETY: Y9; what uses a thread-local is not inlined into it (Y3).
     made(|| unsafe { may::coroutine::Builder::new().id(worker).spawn(this_thread) })
 }
 
