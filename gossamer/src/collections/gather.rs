@@ -130,7 +130,7 @@ fn list(
 ) -> Result<(), usize> {
     let mut room = [0; TAKEN];
     while order.len() < most {
-        let count = room.iter_mut().zip(&mut *indices).map(|(room, index)| *room = index).count();
+        let count = take(indices, &mut room);
         list_some(&room[..count], spread, order)?;
         if count < TAKEN {
             break;
@@ -139,7 +139,13 @@ fn list(
     Ok(())
 }
 
-/// A loop without the caller's iterator, so that the processor has all it needs in registers.
+/// The caller's iterator in a loop without ours; how many there were.
+#[inline(never)]
+fn take(indices: &mut impl Iterator<Item = usize>, room: &mut [usize; TAKEN]) -> usize {
+    room.iter_mut().zip(indices).map(|(room, index)| *room = index).count()
+}
+
+/// Our loop without the caller's iterator. So each of them has all it needs in registers.
 #[inline(never)]
 fn list_some(indices: &[usize], spread: Spread, order: &mut Interleaving) -> Result<(), usize> {
     order.ask(indices, |index| spread.find(index).map(|(part, offset)| (part, offset.number())))

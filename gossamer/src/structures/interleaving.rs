@@ -5,19 +5,38 @@
 //! N4: of the first `len` places behind the values of a [`Merging`]'s vector, `len - missing` have a value; those that
 //! have none are still in a row, or were taken out of it without one.
 
+use crate::structures::append_buffer::AppendBuffer;
 use std::mem::MaybeUninit;
 
 /// What was asked for, by numbers, and which row each answer comes from. The answers of a row come in order, too.
 #[derive(Debug)]
 pub(crate) struct Interleaving {
-    /// For each row, the places of its answers among all answers, and what each was asked for by.
-    rows: Vec<Vec<(u32, u32)>>,
+    /// For each row.
+    rows: Vec<AppendBuffer<AskedFor>>,
     len: u32,
+}
+
+/// The place of an answer among all answers, and the number it was asked for by: in one word, which is stored at once.
+#[derive(Clone, Copy, Debug)]
+struct AskedFor(u64);
+
+impl AskedFor {
+    fn new(place: u32, number: u32) -> Self {
+        Self(u64::from(place) << 32 | u64::from(number))
+    }
+
+    fn place(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+
+    fn number(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 impl Interleaving {
     pub(crate) fn new(rows: usize) -> Self {
-        Self { rows: vec![Vec::new(); rows], len: 0 }
+        Self { rows: (0..rows).map(|_| AppendBuffer::new()).collect(), len: 0 }
     }
 
     /// How many answers are wanted.
@@ -42,15 +61,14 @@ impl Interleaving {
         self.len += asked.len() as u32;
         for (place, asked) in (first..).zip(asked) {
             let (row, number) = find(*asked).ok_or(*asked)?;
-            // One list for both: a second one makes this half as fast.
-            self.rows[row].push((place, number));
+            self.rows[row].push(AskedFor::new(place, number));
         }
         Ok(())
     }
 
     /// What a row was asked for.
     pub(crate) fn asked(&self, row: usize) -> impl ExactSizeIterator<Item = u32> {
-        self.rows[row].iter().map(|(_, number)| *number)
+        self.rows[row].as_slice().iter().map(|asked| asked.number())
     }
 
     /// Frees room of a row beyond this many answers, if it was asked for less than a quarter of what it has room for.
@@ -84,10 +102,13 @@ impl<T> Merging<'_, T> {
     pub(crate) fn fill(&mut self, row: usize, answers: impl IntoIterator<Item = T>) {
         let room: &mut [MaybeUninit<T>] = &mut self.vector.spare_capacity_mut()[..self.len];
         // No place is drained twice (N3), so each value that is written counts once (N4).
-        for ((place, _), answer) in self.asked.rows[row].drain(..).zip(answers) {
-            room[place as usize].write(answer);
+        let mut asked = std::mem::take(&mut self.asked.rows[row]);
+        for (one, answer) in asked.as_slice().iter().zip(answers) {
+            room[one.place()].write(answer);
             self.missing -= 1;
         }
+        asked.clear();
+        self.asked.rows[row] = asked;
     }
 
     /// Answers a row: each number, with the one that comes `ahead` numbers later, if any. If that panics, the row has no
@@ -95,10 +116,10 @@ impl<T> Merging<'_, T> {
     pub(crate) fn answer(&mut self, row: usize, ahead: usize, mut answer: impl FnMut(u32, Option<u32>) -> T) {
         let mut asked = std::mem::take(&mut self.asked.rows[row]);
         let room = &mut self.vector.spare_capacity_mut()[..self.len];
-        let mut answered = Answered { asked: &asked, room, count: 0 };
-        for (at, (place, number)) in asked.iter().enumerate() {
-            let later = asked.get(at + ahead).map(|(_, number)| *number);
-            answered.room[*place as usize].write(answer(*number, later));
+        let mut answered = Answered { asked: asked.as_slice(), room, count: 0 };
+        for (at, one) in answered.asked.iter().enumerate() {
+            let later = answered.asked.get(at + ahead).map(|later| later.number());
+            answered.room[one.place()].write(answer(one.number(), later));
             answered.count += 1;
         }
         std::mem::forget(answered);
@@ -120,24 +141,24 @@ impl<T> Merging<'_, T> {
 
 impl<T> Drop for Merging<'_, T> {
     fn drop(&mut self) {
-        self.asked.rows.iter_mut().for_each(Vec::clear);
+        self.asked.rows.iter_mut().for_each(AppendBuffer::clear);
         self.asked.len = 0;
     }
 }
 
 /// The first `count` answers of a row, which are dropped with it.
 struct Answered<'a, T> {
-    asked: &'a [(u32, u32)],
+    asked: &'a [AskedFor],
     room: &'a mut [MaybeUninit<T>],
     count: usize,
 }
 
 impl<T> Drop for Answered<'_, T> {
     fn drop(&mut self) {
-        for (place, _) in &self.asked[..self.count] {
+        for asked in &self.asked[..self.count] {
             // SAFETY: this place has a value, and no other is dropped in it (N3); it counts as missing (N4), so nobody
             // takes it.
-            unsafe { self.room[*place as usize].assume_init_drop() };
+            unsafe { self.room[asked.place()].assume_init_drop() };
         }
     }
 }
