@@ -210,6 +210,7 @@ pub use worker::config::Config;
 /// Used by the expansions of the macros. Not public.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::__dbg as dbg;
     pub use crate::__place as place;
     pub use crate::collections::par_fold::{
         par_fold_with_arguments_first as par_fold_with,
@@ -256,24 +257,22 @@ macro_rules! fiber_local {
     };
 }
 
-/// In the body of a delegated closure: records where the closure stands. It does nothing else.
+/// `std::dbg!` of values that come with the text to print, since the macros have rewritten the expressions.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __place {
-    () => {
-        const _: () = {
-            mod place {
-                fn inner() {}
-                #[$crate::__private::linkme::distributed_slice($crate::__private::GOSSAMER_PLACES)]
-                #[linkme(crate = $crate::__private::linkme)]
-                static PLACE: $crate::__private::Place = $crate::__private::Place::new(
-                    || ::core::any::type_name_of_val(&inner),
-                    ::core::file!(),
-                    ::core::line!(),
-                    ::core::column!(),
-                );
+macro_rules! __dbg {
+    ($text:literal $value:expr) => {
+        // As there, a match keeps temporaries alive as long as the value is used.
+        match $value {
+            value => {
+                let place = (::core::file!(), ::core::line!(), ::core::column!());
+                ::std::eprintln!("[{}:{}:{}] {} = {:#?}", place.0, place.1, place.2, $text, &value);
+                value
             }
-        };
+        }
+    };
+    ($($text:literal $value:expr),+) => {
+        ($($crate::__dbg!($text $value),)+)
     };
 }
 

@@ -364,3 +364,18 @@ fn an_assertion_prints_its_condition_as_it_was_written() {
         }",
     );
 }
+
+#[test]
+fn dbg_prints_its_arguments_as_they_were_written() {
+    assert_rewritten(
+        "fn f(t: &Trust<u64>, a: u64) { dbg!(t.apply(|t| *t + a), a); dbg!(a); std::dbg!(t.apply(|t| *t)); }",
+        "fn f(t: &Trust<u64>, a: u64) {
+            ::gossamer::__private::dbg!(
+                \"t . apply (| t | * t + a)\" t.__apply_with((a,), const { |t, (a,)| { place!{} *t + a } }),
+                \"a\" a
+            );
+            dbg!(a);
+            ::gossamer::__private::dbg!(\"t . apply (| t | * t)\" t.apply(const { |t| { place!{} *t } }));
+        }",
+    );
+}

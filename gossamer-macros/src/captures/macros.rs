@@ -13,10 +13,10 @@ use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut;
 use syn::*;
 
-use super::assertion;
 use super::format_string::inline_names;
 use super::frame::Seen;
 use super::pattern::{self, Match};
+use super::printed_text;
 use super::walk::Walker;
 
 /// How the tokens of a macro are read.
@@ -64,11 +64,7 @@ pub(super) fn walk(walker: &mut Walker, call: &mut Macro) {
             .or_else(|| walk_statements(walker, call)),
     };
     match read {
-        Some(tokens) if walker.rewritten > before => {
-            let message = assertion::message(call);
-            call.tokens = tokens;
-            call.tokens.extend(message);
-        }
+        Some(tokens) if walker.rewritten > before => printed_text::replace_tokens(call, tokens),
         Some(_) => {}
         None => search(walker, call.tokens.clone()),
     }

@@ -10,9 +10,8 @@
 //!
 //! One walk over a function body keeps the scopes ([`scope`], [`pattern`]) and a frame for each delegated closure it is in ([`frame`]).
 //! A use of a local that was bound outside of a frame is a capture of it. [`call`] knows which calls delegate, [`macros`]
-//! reads the tokens of macro calls ([`assertion`] keeps what they print), [`rewrite`] writes the result, [`repeated`] that of loops.
+//! reads the tokens of macro calls ([`printed_text`] keeps what they print), [`rewrite`] writes the result, [`repeated`] that of loops.
 
-mod assertion;
 mod assignment;
 mod call;
 mod format_string;
@@ -23,6 +22,7 @@ mod import;
 mod items;
 mod macros;
 mod pattern;
+mod printed_text;
 mod repeated;
 mod rewrite;
 mod scope;

@@ -28,6 +28,33 @@
 //! assert_eq!(counts, [100; 10]);
 //! ```
 //!
+//! # From one collection to another
+//!
+//! A closure that is applied to elements cannot wait. So it changes another collection by requests that nobody waits
+//! for; [`rack::wait_all`](crate::rack::wait_all) waits for all of them.
+//!
+//! ```
+//! use gossamer::collections::{DistMap, DistVec};
+//!
+//! #[gossamer::delegate]
+//! fn count_lengths(words: &DistVec<String>) -> DistMap<usize, u64> {
+//!     let counts = DistMap::new();
+//!     let lengths = counts.clone();
+//!     words.par_for_each(move |_, word| lengths.update_then(word.len(), 0, |count| *count += 1, drop));
+//!     gossamer::rack::wait_all(); // before that, some updates may be under way
+//!     counts
+//! }
+//!
+//! # gossamer::run(gossamer::Config::default().threads(2), || {
+//! let words: DistVec<String> = ["one", "two", "three"].map(String::from).into_iter().collect();
+//! assert_eq!(count_lengths(&words).get(3), Some(2));
+//! # });
+//! ```
+//!
+//! That is a request for each element. What fits each worker's memory takes fewer by a [`par_fold`](DistVec::par_fold),
+//! whose results are merged; loops over numbers ([`par_for_each`]) run in fibers, which may wait, and push batches
+//! ([`DistVec::updates`], [`DistMap::merges`]).
+//!
 //! Costs are given in requests. A request is a closure and its arguments: within a process it takes some tens of
 //! nanoseconds of work and about a microsecond there and back, between nodes more. Batched operations cost a few
 //! nanoseconds for each element.

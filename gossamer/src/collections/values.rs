@@ -22,7 +22,7 @@ impl<T: NoRef> DistVec<T> {
         T: Clone,
     {
         let (part, offset) = self.at(index);
-        part.apply_with(copy, offset)
+        part.apply_in("get", copy, offset)
     }
 
     /// Like [`get`](Self::get), without waiting.
@@ -84,7 +84,7 @@ impl<T: NoRef> DistVec<T> {
     #[track_caller]
     pub fn set(&self, index: usize, value: T) {
         let (part, offset) = self.at(index);
-        part.apply_with(set, (offset, value));
+        part.apply_in("set", set, (offset, value));
     }
 
     /// Like [`set`](Self::set), without waiting; the pending result says when it is done.
@@ -140,7 +140,7 @@ impl<T: NoRef> DistVec<T> {
     #[track_caller]
     pub fn replace(&self, index: usize, value: T) -> T {
         let (part, offset) = self.at(index);
-        part.apply_with(replace, (offset, value))
+        part.apply_in("replace", replace, (offset, value))
     }
 
     /// Like [`replace`](Self::replace), without waiting.
@@ -204,7 +204,7 @@ impl<T: NoRef> DistVec<T> {
             let swap = const {
                 |elements: &mut Elements<T>, (one, other): (usize, usize)| elements.swap(one, other)
             };
-            part.apply_with(swap, (offset, other_offset));
+            part.apply_in("swap", swap, (offset, other_offset));
         } else {
             let value = self.get(one);
             let value = self.replace(other, value);

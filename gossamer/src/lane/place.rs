@@ -9,7 +9,7 @@ use std::fmt;
 #[distributed_slice]
 pub static GOSSAMER_PLACES: [Place];
 
-/// The place of a delegated closure in the source. The macro `__place`, in `lib.rs`, records it.
+/// The place of a delegated closure in the source. The macro `__place` records it.
 #[derive(Debug)]
 pub struct Place {
     /// The path of a function inside the closure.
@@ -30,6 +30,27 @@ impl Place {
         let Some(path) = (self.inner)().strip_suffix("::_::place::inner") else { return false };
         without_types(path).eq(without_types(closure))
     }
+}
+
+/// In the body of a delegated closure: records where the closure stands. It does nothing else.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __place {
+    () => {
+        const _: () = {
+            mod place {
+                fn inner() {}
+                #[$crate::__private::linkme::distributed_slice($crate::__private::GOSSAMER_PLACES)]
+                #[linkme(crate = $crate::__private::linkme)]
+                static PLACE: $crate::__private::Place = $crate::__private::Place::new(
+                    || ::core::any::type_name_of_val(&inner),
+                    ::core::file!(),
+                    ::core::line!(),
+                    ::core::column!(),
+                );
+            }
+        };
+    };
 }
 
 /// A path without the arguments of its generic parts, which are the parameters' names inside and types outside.

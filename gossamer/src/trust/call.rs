@@ -17,8 +17,8 @@ use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Delegated;
 use crate::structures::oneshot;
 use crate::sys::fibers::wait::{AnswerNames, AnswerWait};
-use crate::trust::NoRef;
 use crate::trust::answer::{answering, wait_for};
+use crate::trust::{NoRef, Trust, rethrow};
 use crate::worker::fibers::wake::block_on_to_the_end;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker};
@@ -51,6 +51,21 @@ pub(super) enum From<'a> {
     /// On a worker; the trustee is on another node.
     Node(&'a Worker, usize),
     Elsewhere,
+}
+
+impl<T: 'static> Trust<T> {
+    /// Like [`apply_with`](Trust::apply_with), for a method of something that consists of trusts, which errors name.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn apply_in<C: NoRef, U: NoRef, F>(&self, method: &'static str, closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&mut T, C) -> U + Send,
+    {
+        match self.target().call::<F, _, _, _>(method, closure, arguments) {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
 }
 
 impl<T: 'static> Target<'_, T> {

@@ -203,7 +203,20 @@ fn cannot_block(call: &str) -> ! {
         _ => "a callback",
     };
     panic!(
-        "blocking `{call}` inside {place}: its trustee cannot wait, it would wait for itself; use `apply_then`, \
-         or make the property a `Latch` and `launch` the closure"
+        "blocking `{call}` inside {place}: its trustee cannot wait, it would wait for itself; {}",
+        instead_of(call)
     )
+}
+
+/// What to write where a call cannot wait.
+fn instead_of(call: &str) -> String {
+    let latch = "make the property a `Latch` and `launch` the closure";
+    match call {
+        "apply" | "try_apply" => format!("use `apply_then`, or {latch}"),
+        "launch" => "use `launch_then`".to_owned(),
+        "contains_key" | "get" | "insert" | "remove" | "replace" | "set" | "update" => {
+            format!("use `{call}_then`, and `rack::wait_all` where you need all of them to be done")
+        }
+        _ => format!("leave it to a fiber (`spawn_local`), or {latch}"),
+    }
 }

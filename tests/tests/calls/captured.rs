@@ -1,7 +1,7 @@
 //! The same calls with closures that capture, inside marked functions, on several nodes.
 
 use gossamer::{Config, Latch, Replies, Sharded, Trust, Trustee, delegate, entrust};
-use integration_tests::{far, on_nodes};
+use integration_tests::{far, in_child, on_nodes};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -53,4 +53,25 @@ fn an_assertion_that_fails_prints_its_condition_as_it_was_written() {
         let said = panic.downcast_ref::<&str>();
         assert_eq!(said, Some(&"assertion failed: number.apply(|number| { *number > limit })"));
     });
+}
+
+#[test]
+fn dbg_prints_its_argument_as_it_was_written() {
+    const LINE: u32 = line!() + 3;
+    #[delegate]
+    fn show(number: &Trust<u64>, more: u64) -> u64 {
+        let sum = dbg!(number.apply(move |number| *number + more));
+        let (number, more) = dbg!(number.apply(|number| *number), more);
+        sum + number + more
+    }
+    let body = || {
+        gossamer::run(Config::default().threads(1), || assert_eq!(show(&entrust(3_u64), 2), 10));
+    };
+    let ended = in_child(|_| (), body);
+    assert!(ended.status.success(), "{}", ended.errors);
+    let said: Vec<_> = ended.errors.lines().collect();
+    let place = |line, column| format!("[{}:{line}:{column}]", file!());
+    assert_eq!(said[0], format!("{} number.apply(move |number| *number + more) = 5", place(LINE, 19)));
+    assert!(said[1].starts_with(&place(LINE + 1, 30)) && said[1].ends_with(" = 3"), "{}", ended.errors);
+    assert_eq!(said[2..], [format!("{} more = 2", place(LINE + 1, 30))]);
 }

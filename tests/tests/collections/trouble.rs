@@ -215,3 +215,48 @@ fn panics_whose_payload_panics_when_it_is_dropped_spare_the_others_too() {
         assert!(vector.to_vec().into_iter().eq(expected));
     });
 }
+
+/// Calls for one element, which wait, and what errors call them.
+const FOR_AN_ELEMENT: [(&str, fn(&DistVec<u64>, &DistMap<u64, u64>)); 10] = [
+    ("get", |vector, _| _ = vector.get(0)),
+    ("set", |vector, _| vector.set(0, 1)),
+    ("replace", |vector, _| _ = vector.replace(0, 1)),
+    ("update", |vector, _| vector.update(0, |number| *number += 1)),
+    ("get", |_, map| _ = map.get(0)),
+    ("contains_key", |_, map| _ = map.contains_key(0)),
+    ("insert", |_, map| _ = map.insert(0, 1)),
+    ("remove", |_, map| _ = map.remove(0)),
+    ("update", |_, map| map.update(0, 0, |number| *number += 1)),
+    ("apply", |_, map| _ = map.apply(0, |number| *number)),
+];
+
+#[test]
+fn a_call_that_cannot_wait_says_which_one_need_not() {
+    in_runtime(2, || {
+        let both = entrust((DistVec::filled(4, 0_u64), DistMap::<u64, u64>::new()));
+        for (index, (call, _)) in FOR_AN_ELEMENT.into_iter().enumerate() {
+            let text = both.apply_with(
+                |(vector, map), index: usize| panic_text(|| FOR_AN_ELEMENT[index].1(vector, map)),
+                index,
+            );
+            assert!(text.contains(&format!("blocking `{call}` inside a delegated closure")), "{text}");
+            assert!(text.contains(&format!("use `{call}_then`")), "{text}");
+        }
+    });
+}
+
+#[test]
+fn a_loop_changes_another_collection_by_requests_that_wait_all_waits_for() {
+    #[gossamer::delegate]
+    fn body() {
+        let (numbers, counts) = (DistVec::from_fn(10_000, |index| index as u64), DistMap::new());
+        let remainders = counts.clone();
+        numbers.par_for_each(move |_, number| {
+            remainders.update_then(*number % 7, 0_u64, |count| *count += 1, drop);
+        });
+        gossamer::rack::wait_all();
+        let found: Vec<_> = (0..7).map(|remainder| counts.get(remainder)).collect();
+        assert_eq!(found, [1429, 1429, 1429, 1429, 1428, 1428, 1428].map(Some));
+    }
+    on_nodes(2, 2, body);
+}

@@ -45,7 +45,12 @@ fn message_of(index: usize, targets: Targets) -> String {
 #[track_caller]
 fn assert_advises(text: &str, index: usize, place: &str) {
     assert!(text.contains(&format!("blocking `{}` inside {place}", CALLS[index].0)), "call {index}: {text}");
-    assert!(text.contains("use `apply_then`"), "call {index}: {text}");
+    let instead = match CALLS[index].0 {
+        "apply" | "try_apply" => "use `apply_then`, or make the property a `Latch`",
+        "launch" => "use `launch_then`",
+        _ => "leave it to a fiber (`spawn_local`), or make the property a `Latch`",
+    };
+    assert!(text.contains(instead), "call {index}: {text}");
 }
 
 #[test]

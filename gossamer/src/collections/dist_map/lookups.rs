@@ -21,7 +21,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         V: Clone,
     {
         let (entries, hash) = self.at(&key);
-        entries.apply_with(copy, (hash, key))
+        entries.apply_in("get", copy, (hash, key))
     }
 
     /// Like [`get`](Self::get), without waiting.
@@ -79,7 +79,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     #[track_caller]
     pub fn contains_key(&self, key: K) -> bool {
         let (entries, hash) = self.at(&key);
-        entries.apply_with(contains, (hash, key))
+        entries.apply_in("contains_key", contains, (hash, key))
     }
 
     /// Like [`contains_key`](Self::contains_key), without waiting.

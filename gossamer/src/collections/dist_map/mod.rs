@@ -181,7 +181,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn insert(&self, key: K, value: V) -> Option<V> {
         let (entries, hash) = self.at(&key);
-        entries.apply_with(insert, (hash, key, value))
+        entries.apply_in("insert", insert, (hash, key, value))
     }
 
     /// Like [`insert`](Self::insert), without waiting.
@@ -230,7 +230,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[track_caller]
     pub fn remove(&self, key: K) -> Option<V> {
         let (entries, hash) = self.at(&key);
-        entries.apply_with(remove, (hash, key))
+        entries.apply_in("remove", remove, (hash, key))
     }
 
     /// Like [`remove`](Self::remove), without waiting.

@@ -18,7 +18,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     #[track_caller]
     pub fn insert(&self, key: K) -> bool {
         let (entries, hash) = self.keys.at(&key);
-        entries.apply_with(insert, (hash, key))
+        entries.apply_in("insert", insert, (hash, key))
     }
 
     /// Like [`insert`](Self::insert), without waiting.
@@ -111,7 +111,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     #[track_caller]
     pub fn remove(&self, key: K) -> bool {
         let (entries, hash) = self.keys.at(&key);
-        entries.apply_with(remove, (hash, key))
+        entries.apply_in("remove", remove, (hash, key))
     }
 
     /// Like [`remove`](Self::remove), without waiting.

@@ -17,7 +17,7 @@ macro_rules! refusal {
 #[track_caller]
 fn assert_advice(text: &str, call: &str) {
     assert!(text.contains(&format!("blocking `{call}` inside a delegated closure")), "{text}");
-    assert!(text.contains("`apply_then`") && text.contains("`launch`"), "{text}");
+    assert!(text.contains("`spawn_local`") && text.contains("`launch`"), "{text}");
 }
 
 #[test]
