@@ -265,8 +265,14 @@ macro_rules! __dbg {
         // As there, a match keeps temporaries alive as long as the value is used.
         match $value {
             value => {
-                let place = (::core::file!(), ::core::line!(), ::core::column!());
-                ::std::eprintln!("[{}:{}:{}] {} = {:#?}", place.0, place.1, place.2, $text, &value);
+                ::std::eprintln!(
+                    "[{}:{}:{}] {} = {:#?}",
+                    ::core::file!(),
+                    ::core::line!(),
+                    ::core::column!(),
+                    $text,
+                    &value
+                );
                 value
             }
         }

@@ -139,13 +139,14 @@ fn list(
     Ok(())
 }
 
-/// The caller's iterator in a loop without ours; how many there were.
+/// Takes indices from the caller's iterator, and returns how many. A function of its own, as the next one is, so that
+/// the processor has all that either of their loops needs in registers.
 #[inline(never)]
 fn take(indices: &mut impl Iterator<Item = usize>, room: &mut [usize; TAKEN]) -> usize {
     room.iter_mut().zip(indices).map(|(room, index)| *room = index).count()
 }
 
-/// Our loop without the caller's iterator. So each of them has all it needs in registers.
+/// Notes where elements are, in a loop without the caller's iterator.
 #[inline(never)]
 fn list_some(indices: &[usize], spread: Spread, order: &mut Interleaving) -> Result<(), usize> {
     order.ask(indices, |index| spread.find(index).map(|(part, offset)| (part, offset.number())))
