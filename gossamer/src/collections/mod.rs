@@ -55,6 +55,8 @@
 //! whose results are merged; loops over numbers ([`par_for_each`]) run in fibers, which may wait, and push batches
 //! ([`DistVec::updates`], [`DistMap::merges`]).
 //!
+//! # Cost
+//!
 //! Costs are given in requests. A request is a closure and its arguments: within a process it takes some tens of
 //! nanoseconds of work and about a microsecond there and back, between nodes more. Batched operations cost a few
 //! nanoseconds for each element.
