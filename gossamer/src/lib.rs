@@ -212,6 +212,7 @@ pub use worker::config::Config;
 pub mod __private {
     pub use crate::__dbg as dbg;
     pub use crate::__place as place;
+    pub use crate::collections::emission::numbers::par_emit_with_arguments_first as par_emit_with;
     pub use crate::collections::par_fold::{
         par_fold_with_arguments_first as par_fold_with,
         par_map_reduce_with_arguments_first as par_map_reduce_with,

@@ -86,7 +86,7 @@ const COLLECTION_METHODS: [(&str, Arguments); 15] = [
 ];
 
 /// Those of its loops. Some of the names are known from rayon, where a closure that captures nothing may be a constant as well.
-const LOOP_METHODS: [(&str, Arguments); 28] = [
+const LOOP_METHODS: [(&str, Arguments); 36] = [
     ("par_for_each", Arguments::Captures("par_for_each_with")),
     ("par_map", Arguments::Captures("par_map_with")),
     ("par_filter", Arguments::Captures("par_filter_with")),
@@ -100,6 +100,10 @@ const LOOP_METHODS: [(&str, Arguments); 28] = [
     ("par_sort_by_key", Arguments::Captures("par_sort_by_key_with")),
     ("par_sort_unstable_by", Arguments::Captures("par_sort_unstable_by_with")),
     ("par_sort_unstable_by_key", Arguments::Captures("par_sort_unstable_by_key_with")),
+    ("par_emit", Arguments::Captures("par_emit_with")),
+    ("apply_to", Arguments::Captures("apply_to_with")),
+    ("merge_into", Arguments::Captures("merge_into_with")),
+    ("update_into", Arguments::Captures("update_into_with")),
     ("mark_where", Arguments::Captures("mark_where_with")),
     ("par_for_each_with", Arguments::Explicit),
     ("par_map_with", Arguments::Explicit),
@@ -114,12 +118,26 @@ const LOOP_METHODS: [(&str, Arguments); 28] = [
     ("par_sort_by_key_with", Arguments::Explicit),
     ("par_sort_unstable_by_with", Arguments::Explicit),
     ("par_sort_unstable_by_key_with", Arguments::Explicit),
+    ("par_emit_with", Arguments::Explicit),
+    ("apply_to_with", Arguments::Explicit),
+    ("merge_into_with", Arguments::Explicit),
+    ("update_into_with", Arguments::Explicit),
     ("mark_where_with", Arguments::Explicit),
 ];
 
 /// What else calls its closure for many elements.
-const REPEATING: [&str; 7] =
-    ["apply_batch", "from_fn", "mark_where", "merges", "retain", "updates", "updates_marking"];
+const REPEATING: [&str; 10] = [
+    "apply_batch",
+    "apply_to",
+    "from_fn",
+    "mark_where",
+    "merge_into",
+    "merges",
+    "retain",
+    "update_into",
+    "updates",
+    "updates_marking",
+];
 
 /// Those of the type `DistVec`.
 const DIST_VEC_FUNCTIONS: [(&str, Arguments); 2] =
@@ -138,13 +156,15 @@ const FUNCTIONS: [(&str, Arguments); 5] = [
 const RACK_FUNCTIONS: [(&str, Arguments); 1] = [("on_each_node", Arguments::Explicit)];
 
 /// Those in `gossamer::collections`.
-const COLLECTIONS_FUNCTIONS: [(&str, Arguments); 6] = [
+const COLLECTIONS_FUNCTIONS: [(&str, Arguments); 8] = [
     ("par_for_each", Arguments::Captures("par_for_each_with")),
     ("par_fold", Arguments::Captures("par_fold_with")),
     ("par_map_reduce", Arguments::Captures("par_map_reduce_with")),
+    ("par_emit", Arguments::Captures("par_emit_with")),
     ("par_for_each_with", Arguments::Explicit),
     ("par_fold_with", Arguments::Explicit),
     ("par_map_reduce_with", Arguments::Explicit),
+    ("par_emit_with", Arguments::Explicit),
 ];
 
 /// How the called function is written, which says how to write the one that takes the arguments first.

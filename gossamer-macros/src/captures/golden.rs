@@ -143,6 +143,17 @@ fn the_closure_of_a_loop_takes_its_captures_once() {
                 .__apply_with((a,), const { |(a,)| { place!{} move |n, b, next| *n += a * b } });
         }",
     );
+    assert_rewritten(
+        "fn emit(v: &DistVec<u64>, m: &DistMap<u64, u64>, a: u64) { v.par_emit(|i, n, out| out.push(*n, a)).merge_into(m, |n, b| *n += b); collections::par_emit(0..9, |i, out| out.push(i, a)).apply_to(v, |n, b| *n += a * b).max(v.par_emit(|i, n, out| out.push(*n, 1)).update_into(m, 0, |n, b| *n += a)); }",
+        "fn emit(v: &DistVec<u64>, m: &DistMap<u64, u64>, a: u64) {
+            v.__par_emit_with((a,), const { |(a,)| { place!{} move |i, n, out| out.push(*n, a) } })
+                .merge_into(m, const { |n, b| { place!{} *n += b } });
+            ({ ::gossamer::__private::par_emit_with(0..9, (a,), const { |(a,)| { place!{} move |i, out| out.push(i, a) } }) })
+                .__apply_to_with(v, (a,), const { |(a,)| { place!{} move |n, b| *n += a * b } })
+                .max(v.par_emit(const { |i, n, out| { place!{} out.push(*n, 1) } })
+                    .__update_into_with(m, 0, (a,), const { |(a,)| { place!{} move |n, b| *n += a } }));
+        }",
+    );
 }
 
 #[test]

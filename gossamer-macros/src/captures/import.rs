@@ -31,6 +31,13 @@ pub(super) fn check_of_import(plain: &Ident, path: &Path) -> TokenStream {
         "par_fold_with" => collections(arguments, quote!((), (), fn((), usize, &()))),
         "par_map_reduce" => collections(captures, quote!((), fn(usize), fn((), ()))),
         "par_map_reduce_with" => collections(arguments, quote!((), (), fn(usize, &()), fn((), ()))),
+        "par_emit" => {
+            collections(captures, quote!((), (), fn(usize, &mut ::gossamer::collections::Emitted<(), ()>)))
+        }
+        "par_emit_with" => collections(
+            arguments,
+            quote!((), (), (), fn(usize, &mut ::gossamer::collections::Emitted<(), ()>, &())),
+        ),
         _ => check_of_handle(plain, &quote!(JoinMany), &arguments, &quote!(0, |_, ()| (), ())),
     }
 }

@@ -105,7 +105,7 @@ impl From<usize> for Layout {
 
 /// Which part has which element, and where in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoRef)]
-pub(super) struct Spread {
+pub struct Spread {
     len: usize,
     parts: usize,
     is_cyclic: bool,

@@ -8,7 +8,7 @@ use crate::{NoRef, Pending, Trust, yield_now};
 use std::panic::Location;
 
 /// One part, as seen by a fiber of its worker.
-pub(super) struct OwnPart<T: 'static> {
+pub struct OwnPart<T: 'static> {
     /// Its place in the layout.
     pub(super) number: usize,
     pub(super) spread: Spread,

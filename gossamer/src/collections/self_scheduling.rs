@@ -96,7 +96,7 @@ impl Numbers {
 }
 
 /// The numbers of one fiber of a loop: two first chunks of its own, and what it gets of those that remain.
-pub(super) struct OwnNumbers {
+pub struct OwnNumbers {
     fiber: usize,
     numbers: Numbers,
     remaining: Trust<Remaining>,

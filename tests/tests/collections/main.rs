@@ -4,6 +4,7 @@
 mod cancelling;
 mod captures;
 mod chosen;
+mod emissions;
 mod files;
 mod folds;
 mod frontier;

@@ -83,7 +83,11 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 
     #[track_caller]
-    fn merges_around<N, C: NoRef + Clone, F, G>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
+    pub(in crate::collections) fn merges_around<N, C: NoRef + Clone, F, G>(
+        &self,
+        merge: F,
+        shared: C,
+    ) -> KeyedUpdates<K, V>
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(&mut V, V) + 'static,
@@ -172,7 +176,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 
     #[track_caller]
-    fn updates_around<N, A: NoRef, C: NoRef + Clone, F, G>(
+    pub(in crate::collections) fn updates_around<N, A: NoRef, C: NoRef + Clone, F, G>(
         &self,
         default: V,
         closure: F,

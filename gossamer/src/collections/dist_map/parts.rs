@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const TURN: Duration = Duration::from_micros(100);
 
 /// The entries of one worker, as seen by a fiber there.
-pub(in crate::collections) struct OwnEntries<K: 'static, V: 'static>(Trust<Entries<K, V>>);
+pub struct OwnEntries<K: 'static, V: 'static>(Trust<Entries<K, V>>);
 
 impl<K, V> OwnEntries<K, V> {
     /// Calls a closure with each key and its value. Between two turns the worker serves the requests of others.
@@ -22,6 +22,20 @@ impl<K, V> OwnEntries<K, V> {
             bucket.iter_mut().for_each(|(key, value)| closure(key, value));
             next
         });
+    }
+
+    /// Calls a closure with each key and value of some thousands, from a position on; returns where to continue.
+    #[track_caller]
+    pub(in crate::collections) fn some_from(
+        &self,
+        position: u64,
+        mut closure: impl FnMut(&K, &mut V),
+    ) -> Option<u64> {
+        self.0.visit(|entries| {
+            let (bucket, next) = entries.at_mut(position);
+            bucket.iter_mut().for_each(|(key, value)| closure(key, value));
+            next
+        })
     }
 
     /// Goes from position to position until there is none.
@@ -36,6 +50,11 @@ impl<K, V> OwnEntries<K, V> {
 }
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
+    /// A part, for a fiber of its worker.
+    pub(in crate::collections) fn own(&self, part: usize) -> OwnEntries<K, V> {
+        OwnEntries(self.parts()[part].clone())
+    }
+
     /// Like [`on_parts`](Self::on_parts), for a closure of this crate that wraps none of the user's.
     #[track_caller]
     pub(in crate::collections) fn on_parts_as_is<C: NoRef + Clone, U: NoRef, F>(

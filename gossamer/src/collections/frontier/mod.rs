@@ -14,7 +14,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::{NoRef, WithoutCaptures};
-use expansion::Make;
+pub(super) use expansion::Make;
 use std::fmt;
 
 /// The elements of a [`DistVec`] that are visited in this round, and those that are marked for later ones: the basis

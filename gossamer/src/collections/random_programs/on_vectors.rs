@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use gossamer::Trustee;
-use gossamer::collections::{DistVec, Layout};
+use gossamer::collections::{DistMap, DistVec, Layout, par_emit};
 
 /// Layouts of this many elements: both kinds, over all workers, and over some.
 pub(crate) fn layouts(len: usize) -> Vec<Layout> {
@@ -103,9 +103,10 @@ fn step(random: &mut Rng, vector: &DistVec<u64>, oracle: &mut [u64]) {
             let pending = vector.update_async(index, |element| *element + number);
             assert_eq!(pending.wait(), oracle[index] + number);
         }
-        98 => match number % 3 {
+        98 => match number % 4 {
             0 => loops(vector, oracle, number),
             1 => folds(vector, oracle, number),
+            2 => emissions(vector, oracle, number),
             _ => groups_and_pairs(vector, oracle, number),
         },
         _ => {
@@ -181,6 +182,45 @@ fn folds(vector: &DistVec<u64>, oracle: &mut [u64], number: u64) {
     assert_eq!(largest, expected);
     vector.par_sort_by_key(|element| element % 10);
     oracle.sort_by_key(|element| element % 10);
+}
+
+/// Loops that emit for other collections, and from those back.
+#[gossamer::delegate]
+fn emissions(vector: &DistVec<u64>, oracle: &mut [u64], number: u64) {
+    let (len, sums, counts) = (oracle.len(), DistVec::filled(vector.len(), 0), DistMap::new());
+    let sent = vector
+        .par_emit(|index, element, out| {
+            let each = *element + number;
+            out.extend((0..each as usize % 4).map(|step| ((index + step) * 7 % len, each)));
+        })
+        .apply_to(&sums, |sum, by: u64| *sum += by % (number + 7));
+    let (mut expected, mut pairs) = (vec![0; len], 0);
+    for (index, element) in oracle.iter().enumerate() {
+        let each = *element + number;
+        for step in 0..each as usize % 4 {
+            expected[(index + step) * 7 % len] += each % (number + 7);
+            pairs += 1;
+        }
+    }
+    assert_eq!((sums.to_vec(), sent), (expected, pairs));
+
+    vector
+        .par_emit(|_, element, out| out.push(*element % (number + 1), 1_u64))
+        .merge_into(&counts, |count, more| *count += more);
+    let mut expected = std::collections::BTreeMap::new();
+    oracle.iter().for_each(|element| *expected.entry(element % (number + 1)).or_insert(0) += 1);
+    let counted: std::collections::BTreeMap<_, _> = counts.chunks().flatten().collect();
+    assert_eq!(counted, expected);
+
+    counts
+        .par_emit(|key, count, out| out.push(*key as usize % len, *count))
+        .apply_to(vector, |element, more| *element += more);
+    expected.iter().for_each(|(key, count)| oracle[*key as usize % len] += count);
+    par_emit(0..len, |index, out| out.push(len - 1 - index, index as u64 * number))
+        .apply_to(vector, |element, more| *element = (*element + more) % 1_000_000);
+    for (index, element) in oracle.iter_mut().rev().enumerate() {
+        *element = (*element + index as u64 * number) % 1_000_000;
+    }
 }
 
 /// Groups, equally laid-out pairs, and pieces.

@@ -1,0 +1,93 @@
+//! [`Emitted`]: what a loop has emitted and not sent yet.
+
+use crate::NoRef;
+use crate::collections::dist_vec::out_of_range;
+use crate::collections::emission::update_handle::UpdateHandle;
+use crate::collections::layout::Spread;
+use std::any::Any;
+use std::fmt;
+
+/// Bytes that are emitted before a loop pauses to sort them by destination: they are still in the first-level cache.
+const BYTES: usize = 16 * 1024;
+/// Pairs that are emitted before a loop pauses, if they have fewer bytes, and if they have more.
+const MOST: usize = 1024;
+const FEWEST: usize = 16;
+
+/// Takes what a loop [emits](crate::collections::Emission) for other elements: pairs of an index or a key, and an
+/// argument.
+pub struct Emitted<K, A> {
+    pairs: Vec<(K, A)>,
+    room: usize,
+    /// For indices of a vector.
+    spread: Option<Spread>,
+    sent: u64,
+}
+
+impl<K: NoRef, A: NoRef> Emitted<K, A> {
+    pub(super) fn new(spread: Option<Spread>) -> Self {
+        let room = (BYTES / size_of::<(K, A)>().max(1)).clamp(FEWEST, MOST);
+        Self { pairs: Vec::with_capacity(room), room, spread, sent: 0 }
+    }
+
+    /// Adds a pair: a closure will be applied to the element with this index, or the value of this key, with this
+    /// argument.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, par_emit};
+    /// let divisors = DistVec::filled(101, 0_u64);
+    /// par_emit(1..101, |divisor, out| (divisor..101).step_by(divisor).for_each(|number| out.push(number, 1)))
+    ///     .apply_to(&divisors, |divisors, more| *divisors += more);
+    /// assert_eq!(divisors.range(10..14), [4, 2, 6, 2]);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such element in a vector that this goes to.
+    #[inline]
+    #[track_caller]
+    pub fn push(&mut self, key: K, argument: A) {
+        // Which type it is, the compiler knows.
+        if let (Some(index), Some(spread)) = ((&key as &dyn Any).downcast_ref(), self.spread)
+            && *index >= spread.len()
+        {
+            out_of_range(*index, spread);
+        }
+        self.pairs.push((key, argument));
+    }
+
+    /// Whether it is time to send.
+    pub(super) fn is_full(&self) -> bool {
+        self.pairs.len() >= self.room
+    }
+
+    /// Hands over everything. May wait.
+    pub(super) fn send(&mut self, handle: &mut impl UpdateHandle<K, A>) {
+        self.sent += self.pairs.len() as u64;
+        for (key, argument) in self.pairs.drain(..) {
+            handle.add(key, argument);
+        }
+        // One element may have emitted very many.
+        self.pairs.shrink_to(4 * self.room);
+    }
+
+    /// How many pairs were handed over.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+}
+
+impl<K: NoRef, A: NoRef> Extend<(K, A)> for Emitted<K, A> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = (K, A)>>(&mut self, pairs: I) {
+        for (key, argument) in pairs {
+            self.push(key, argument);
+        }
+    }
+}
+
+impl<K, A> fmt::Debug for Emitted<K, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emitted").field("pairs", &self.pairs.len()).field("sent", &self.sent).finish()
+    }
+}
