@@ -4,7 +4,6 @@
 //! pages 6 and 4. Pages lie in turn on all workers, which send the shares of their pages by batches, to wherever those are that they have links to.
 
 use gossamer::collections::{DistVec, Layout};
-use gossamer::spawn_on;
 use std::fs::File;
 use std::io::{self, Write};
 
@@ -24,35 +23,20 @@ fn read(path: &str) -> io::Result<DistVec<Page>> {
     let last = links.par_map_reduce(|_, (from, to)| *from.max(to), |one, other| one.max(other));
     let count = last.map_or(0, |last| last + 1);
     let pages = DistVec::from_fn(Layout::cyclic(count), |_| (Vec::new(), 1.0 / count as f64, 0.0));
-    let mut fibers = Vec::new();
-    for trustee in links.trustees() {
-        let (links, pages) = (links.clone(), pages.clone());
-        fibers.push(spawn_on(trustee, move || {
-            let mut updates = pages.updates(|page, to: usize| page.0.push(to));
-            updates.extend(links.local(|links| links.to_vec()).unwrap_or_default());
-            updates.finish();
-        }));
-    }
-    fibers.into_iter().for_each(|fiber| fiber.join());
+    links
+        .par_emit(|_, (from, to), out| out.push(*from, *to))
+        .apply_to(&pages, |page: &mut Page, to| page.0.push(to));
     Ok(pages)
 }
 
 /// Each page divides its rank among the pages that it links to; the ranks of pages without links are divided among all.
 #[gossamer::delegate]
 fn step(pages: &DistVec<Page>) {
-    let mut fibers = Vec::new();
-    for trustee in pages.trustees() {
-        let pages = pages.clone();
-        fibers.push(spawn_on(trustee, move || {
-            let own = pages.local(|pages| pages.to_vec()).unwrap_or_default();
-            let mut updates = pages.updates(|page, share: f64| page.2 += share);
-            for (links, rank, _) in own {
-                links.iter().for_each(|to| updates.push(*to, rank / links.len() as f64));
-            }
-            updates.finish();
-        }));
-    }
-    fibers.into_iter().for_each(|fiber| fiber.join());
+    pages
+        .par_emit(|_, (links, rank, _), out| {
+            links.iter().for_each(|to| out.push(*to, *rank / links.len() as f64));
+        })
+        .apply_to(pages, |page, share| page.2 += share);
     let lost = pages.par_fold(0.0, |lost, _, page| lost + if page.0.is_empty() { page.1 } else { 0.0 });
     let base = (1.0 - DAMPING + DAMPING * lost.iter().sum::<f64>()) / pages.len() as f64;
     pages.par_for_each(|_, page| (page.1, page.2) = (base + DAMPING * page.2, 0.0));

@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// |---|---|---|
 /// | one element | [`get`](Self::get), [`set`](Self::set), [`update`](Self::update) | one each |
 /// | many elements, anywhere | [`gather`](Self::gather), [`gather_into`](Self::gather_into), [`scatter`](Self::scatter) | one for some thousands |
-/// | many small changes, anywhere | [`updates`](Self::updates) | one for some thousands |
+/// | many small changes, anywhere | [`updates`](Self::updates); by a loop [`par_emit`](Self::par_emit) | one for some thousands |
 /// | neighbours | [`range`](Self::range), [`set_range`](Self::set_range) | one for each worker that has any |
 /// | each element, where it is | [`par_for_each`](Self::par_for_each), [`map_all`](Self::map_all), [loops](Self#loops) | a few for each worker |
 /// | another order | [`par_sort`](Self::par_sort) and its like, [`par_group_by`](Self::par_group_by), [`with_layout`](Self::with_layout) | one for each pair of workers |

@@ -30,29 +30,33 @@
 //!
 //! # From one collection to another
 //!
-//! A closure that is applied to elements cannot wait. So it changes another collection by requests that nobody waits
-//! for; [`rack::wait_all`](crate::rack::wait_all) waits for all of them.
+//! A loop that changes another collection emits what is to change: [`DistVec::par_emit`], [`DistMap::par_emit`] and, over
+//! numbers, [`par_emit`] gather it by destination and send it in batches. They wait until all is applied.
 //!
 //! ```
 //! use gossamer::collections::{DistMap, DistVec};
 //!
 //! #[gossamer::delegate]
-//! fn count_lengths(words: &DistVec<String>) -> DistMap<usize, u64> {
+//! fn count_words(lines: &DistVec<String>) -> DistMap<String, u64> {
 //!     let counts = DistMap::new();
-//!     let lengths = counts.clone();
-//!     words.par_for_each(move |_, word| lengths.update_then(word.len(), 0, |count| *count += 1, drop));
-//!     gossamer::rack::wait_all(); // before that, some updates may be under way
+//!     lines
+//!         .par_emit(|_, line, out| line.split_whitespace().for_each(|word| out.push(word.to_owned(), 1)))
+//!         .merge_into(&counts, |count, more| *count += more);
 //!     counts
 //! }
 //!
 //! # gossamer::run(gossamer::Config::default().threads(2), || {
-//! let words: DistVec<String> = ["one", "two", "three"].map(String::from).into_iter().collect();
-//! assert_eq!(count_lengths(&words).get(3), Some(2));
+//! let lines: DistVec<String> = ["to be or", "not to be"].map(String::from).into_iter().collect();
+//! assert_eq!(count_words(&lines).get("be".to_owned()), Some(2));
 //! # });
 //! ```
 //!
-//! That is a request for each element. What fits each worker's memory takes fewer by a [`par_fold`](DistVec::par_fold),
-//! whose results are merged; loops over numbers ([`par_for_each`]) run in fibers, which may wait, and push batches
+//! Any other closure that is applied to elements cannot wait, so it changes other collections by requests that nobody
+//! waits for, one for each change: with `counts.update_then(key, 0, |count| *count += 1, drop)`, for example. Some may be
+//! under way when a loop ends; [`rack::wait_all`](crate::rack::wait_all) waits for them.
+//!
+//! What fits each worker's memory takes fewest requests by a [`par_fold`](DistVec::par_fold), whose results are merged.
+//! Loops over numbers ([`par_for_each`]) run in fibers, which may wait, and use batches of their own
 //! ([`DistVec::updates`], [`DistMap::merges`]).
 //!
 //! # Cost

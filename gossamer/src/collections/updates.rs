@@ -166,6 +166,13 @@ impl<A: NoRef> Updates<A> {
     #[inline]
     #[track_caller]
     pub(super) fn gather(&mut self, index: usize, argument: A) -> Option<usize> {
+        self.gather_inline(index, argument)
+    }
+
+    /// For loops, whose variables then stay in registers.
+    #[inline(always)]
+    #[track_caller]
+    fn gather_inline(&mut self, index: usize, argument: A) -> Option<usize> {
         let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
         if let Some((near, _)) = &self.near {
             near.fetch(part, offset.get());
@@ -370,7 +377,9 @@ impl<A: NoRef> Extend<(usize, A)> for Updates<A> {
     #[track_caller]
     fn extend<I: IntoIterator<Item = (usize, A)>>(&mut self, updates: I) {
         for (index, argument) in updates {
-            self.push(index, argument);
+            if let Some(part) = self.gather_inline(index, argument) {
+                self.send_full(part);
+            }
         }
     }
 }

@@ -3,12 +3,9 @@
 use crate::matrices::{Matrix, permuted, random_matrix, transposed};
 use crate::vectors::random_permutation;
 use crate::{random, timed};
+use gossamer::NoRef;
 use gossamer::collections::{DistVec, Frontier};
-use gossamer::{NoRef, TeamMember, Workers};
 use std::time::Duration;
-
-/// Rows whose questions are gathered before they are asked: a view of the own rows cannot wait for answers.
-const ROWS_AT_ONCE: usize = 256;
 
 /// A triangle is three vertices with an edge between any two. Each row of the graph has the neighbours with lower
 /// numbers; the middle vertex is asked whether it has an edge to the lowest.
@@ -23,32 +20,8 @@ pub fn triangles(size: usize) -> (String, Duration) {
             (row.into_iter().map(|back| (vertex - back - 1) as u32).rev().collect::<Vec<_>>(), 0_u64)
         }
     };
-    type Vertices = DistVec<(Vec<u32>, u64)>;
-    let vertices = DistVec::from_fn_with(size, near, ());
-    let count = const {
-        |_: &TeamMember, vertices: Vertices| {
-            let mut ask = vertices.updates(
-                const {
-                    |(row, triangles): &mut (Vec<u32>, u64), lowest: u32| {
-                        *triangles += u64::from(row.binary_search(&lowest).is_ok());
-                    }
-                },
-            );
-            let (rows, mut questions) = (vertices.local(|rows| rows.len()).unwrap_or_default(), Vec::new());
-            for first in (0..rows).step_by(ROWS_AT_ONCE) {
-                vertices.local(|rows| {
-                    for (row, _) in rows.iter().skip(first).take(ROWS_AT_ONCE) {
-                        for (at, middle) in row.iter().enumerate() {
-                            questions.extend(row[..at].iter().map(|lowest| (*middle as usize, *lowest)));
-                        }
-                    }
-                });
-                ask.extend(questions.drain(..));
-            }
-            ask.finish();
-        }
-    };
-    let (_, elapsed) = timed(|| Workers::all().each_with(count, vertices.clone()));
+    let vertices: DistVec<(Vec<u32>, u64)> = DistVec::from_fn_with(size, near, ());
+    let (_, elapsed) = timed(|| count_triangles(&vertices));
 
     let vertices = vertices.to_vec();
     let mut expected = 0;
@@ -61,6 +34,19 @@ pub fn triangles(size: usize) -> (String, Duration) {
     let found: u64 = vertices.iter().map(|(_, triangles)| triangles).sum();
     assert_eq!(found, expected, "the number of triangles");
     (format!("{found} triangles among {size} vertices"), elapsed)
+}
+
+#[gossamer::delegate]
+fn count_triangles(vertices: &DistVec<(Vec<u32>, u64)>) {
+    vertices
+        .par_emit(|_, (row, _), out| {
+            for (at, middle) in row.iter().enumerate() {
+                out.extend(row[..at].iter().map(|lowest| (*middle as usize, *lowest)));
+            }
+        })
+        .apply_to(vertices, |(row, triangles), lowest| {
+            *triangles += u64::from(row.binary_search(&lowest).is_ok());
+        });
 }
 
 /// A row and a column of a matrix, those with the same number.

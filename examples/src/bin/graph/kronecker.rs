@@ -1,7 +1,7 @@
 //! Random graphs like those of the Graph500 benchmark: Kronecker graphs, with lengths of edges.
 
-use gossamer::collections::DistVec;
-use gossamer::{NoRef, Workers};
+use gossamer::NoRef;
+use gossamer::collections::{DistVec, par_emit};
 
 /// A graph of 2^scale vertices, with 16 edges for each, which go both ways. Each edge is a function of its number, so
 /// any worker can make any edge.
@@ -49,24 +49,19 @@ impl Kronecker {
         rename(rename(vertex, 0x9e37_79b9_7f4a_7c15), 0xbf58_476d_1ce4_e5b9) as u32
     }
 
-    /// Each worker makes its share of the edges, and sends both ends of each to the rows they belong to.
+    /// Workers share out the edges, and send both ends of each to the rows they belong to.
+    #[gossamer::delegate]
     pub fn rows(self) -> DistVec<Vec<(u32, f32)>> {
         let rows = DistVec::from_fn(self.vertices(), const { |_| Vec::new() });
-        let make = const {
-            |member: &gossamer::TeamMember, (graph, rows): (Self, DistVec<Vec<(u32, f32)>>)| {
-                let share = |index: usize| graph.edges() * index as u64 / member.count() as u64;
-                let mut updates = rows.updates(const { |row: &mut Vec<_>, edge: (u32, f32)| row.push(edge) });
-                for number in share(member.index())..share(member.index() + 1) {
-                    let (from, to, length) = graph.edge(number);
-                    if from != to {
-                        updates.push(from as usize, (to, length));
-                        updates.push(to as usize, (from, length));
-                    }
-                }
-                updates.finish();
+        let graph = self;
+        par_emit(0..self.edges() as usize, |number, out| {
+            let (from, to, length) = graph.edge(number as u64);
+            if from != to {
+                out.push(from as usize, (to, length));
+                out.push(to as usize, (from, length));
             }
-        };
-        Workers::all().each_with(make, (self, rows.clone()));
+        })
+        .apply_to(&rows, |row: &mut Vec<_>, edge| row.push(edge));
         // In whatever order they arrived.
         rows.par_for_each(
             const {

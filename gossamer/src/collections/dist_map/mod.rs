@@ -62,6 +62,7 @@ use std::hash::Hash;
 /// | to insert many | [`extend`](Self::extend), or `collect` | one for some thousands |
 /// | all entries, here | [`chunks`](Self::chunks), [`drain`](Self::drain) | one for some thousands |
 /// | each entry, where it is | [`par_for_each`](Self::par_for_each), [`retain`](Self::retain), [`map_all`](Self::map_all) | a few for each worker |
+/// | changes of another collection, by all entries | [`par_emit`](Self::par_emit) | one for some thousands |
 /// | another map, or one value, of all | [`par_map`](Self::par_map), [`par_filter`](Self::par_filter), [`par_fold`](Self::par_fold), [`par_map_reduce`](Self::par_map_reduce) | two for each worker |
 ///
 /// A request for one entry carries its key, 8 bytes for the hash, and the arguments of the method.

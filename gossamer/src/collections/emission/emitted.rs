@@ -18,7 +18,8 @@ const FEWEST: usize = 16;
 pub struct Emitted<K, A> {
     pairs: Vec<(K, A)>,
     room: usize,
-    /// For indices of a vector.
+    /// Above all indices, of a vector.
+    end: usize,
     spread: Option<Spread>,
     sent: u64,
 }
@@ -26,7 +27,13 @@ pub struct Emitted<K, A> {
 impl<K: NoRef, A: NoRef> Emitted<K, A> {
     pub(super) fn new(spread: Option<Spread>) -> Self {
         let room = (BYTES / size_of::<(K, A)>().max(1)).clamp(FEWEST, MOST);
-        Self { pairs: Vec::with_capacity(room), room, spread, sent: 0 }
+        Self {
+            pairs: Vec::with_capacity(room),
+            room,
+            end: spread.map_or(usize::MAX, Spread::len),
+            spread,
+            sent: 0,
+        }
     }
 
     /// Adds a pair: a closure will be applied to the element with this index, or the value of this key, with this
@@ -48,12 +55,22 @@ impl<K: NoRef, A: NoRef> Emitted<K, A> {
     #[track_caller]
     pub fn push(&mut self, key: K, argument: A) {
         // Which type it is, the compiler knows.
-        if let (Some(index), Some(spread)) = ((&key as &dyn Any).downcast_ref(), self.spread)
-            && *index >= spread.len()
+        if let Some(index) = (&key as &dyn Any).downcast_ref::<usize>()
+            && *index >= self.end
         {
-            out_of_range(*index, spread);
+            self.refuse(*index);
         }
         self.pairs.push((key, argument));
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn refuse(&self, index: usize) {
+        // A map has all keys.
+        if let Some(spread) = self.spread {
+            out_of_range(index, spread);
+        }
     }
 
     /// Whether it is time to send.
@@ -64,9 +81,7 @@ impl<K: NoRef, A: NoRef> Emitted<K, A> {
     /// Hands over everything. May wait.
     pub(super) fn send(&mut self, handle: &mut impl UpdateHandle<K, A>) {
         self.sent += self.pairs.len() as u64;
-        for (key, argument) in self.pairs.drain(..) {
-            handle.add(key, argument);
-        }
+        handle.extend(self.pairs.drain(..));
         // One element may have emitted very many.
         self.pairs.shrink_to(4 * self.room);
     }

@@ -6,10 +6,7 @@ use crate::{DelegationError, NoRef};
 use std::hash::Hash;
 
 /// A handle for updates of a vector or a map.
-pub trait UpdateHandle<K, A> {
-    /// Adds an update, and may wait.
-    fn add(&mut self, key: K, argument: A);
-
+pub trait UpdateHandle<K, A>: Extend<(K, A)> {
     /// Waits until all updates have been served.
     fn finish(self) -> Result<(), DelegationError>;
 
@@ -18,11 +15,6 @@ pub trait UpdateHandle<K, A> {
 }
 
 impl<A: NoRef> UpdateHandle<usize, A> for Updates<A> {
-    #[inline]
-    fn add(&mut self, index: usize, argument: A) {
-        self.push(index, argument);
-    }
-
     fn finish(self) -> Result<(), DelegationError> {
         self.try_finish()
     }
@@ -33,11 +25,6 @@ impl<A: NoRef> UpdateHandle<usize, A> for Updates<A> {
 }
 
 impl<K: Hash + Eq + NoRef, A: NoRef> UpdateHandle<K, A> for KeyedUpdates<K, A> {
-    #[inline]
-    fn add(&mut self, key: K, argument: A) {
-        self.push(key, argument);
-    }
-
     fn finish(self) -> Result<(), DelegationError> {
         self.try_finish()
     }
