@@ -2,8 +2,8 @@
 
 use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Path};
 
+use super::holding::Holding;
 use super::scope::{Meaning, Scopes, StoredClosure};
-use super::trustee::Trustees;
 
 /// What a delegating call hands to its closure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ const COLLECTION_METHODS: [(&str, Arguments); 15] = [
 ];
 
 /// Those of its loops. Some of the names are known from rayon, where a closure that captures nothing may be a constant as well.
-const LOOP_METHODS: [(&str, Arguments); 36] = [
+const LOOP_METHODS: [(&str, Arguments); 30] = [
     ("par_for_each", Arguments::Captures("par_for_each_with")),
     ("par_map", Arguments::Captures("par_map_with")),
     ("par_filter", Arguments::Captures("par_filter_with")),
@@ -101,9 +101,6 @@ const LOOP_METHODS: [(&str, Arguments); 36] = [
     ("par_sort_unstable_by", Arguments::Captures("par_sort_unstable_by_with")),
     ("par_sort_unstable_by_key", Arguments::Captures("par_sort_unstable_by_key_with")),
     ("par_emit", Arguments::Captures("par_emit_with")),
-    ("apply_to", Arguments::Captures("apply_to_with")),
-    ("merge_into", Arguments::Captures("merge_into_with")),
-    ("update_into", Arguments::Captures("update_into_with")),
     ("mark_where", Arguments::Captures("mark_where_with")),
     ("par_for_each_with", Arguments::Explicit),
     ("par_map_with", Arguments::Explicit),
@@ -119,10 +116,17 @@ const LOOP_METHODS: [(&str, Arguments); 36] = [
     ("par_sort_unstable_by_with", Arguments::Explicit),
     ("par_sort_unstable_by_key_with", Arguments::Explicit),
     ("par_emit_with", Arguments::Explicit),
+    ("mark_where_with", Arguments::Explicit),
+];
+
+/// Those of an `Emission`. Other types may have them, too.
+const EMISSION_METHODS: [(&str, Arguments); 6] = [
+    ("apply_to", Arguments::Captures("apply_to_with")),
+    ("merge_into", Arguments::Captures("merge_into_with")),
+    ("update_into", Arguments::Captures("update_into_with")),
     ("apply_to_with", Arguments::Explicit),
     ("merge_into_with", Arguments::Explicit),
     ("update_into_with", Arguments::Explicit),
-    ("mark_where_with", Arguments::Explicit),
 ];
 
 /// What else calls its closure for many elements.
@@ -204,7 +208,7 @@ impl Delegation {
     /// The delegation that a method call makes, if it makes one.
     pub(crate) fn of_method(call: &ExprMethodCall, scopes: &Scopes) -> Option<Self> {
         let name = call.method.to_string();
-        let on_trustee = || Trustees::of_expr(&call.receiver, scopes) == Some(Trustees::One);
+        let is_on = |holding| Holding::of_expr(&call.receiver, scopes) == Some(holding);
         let called = find(&TRUST_METHODS, &name)
             .or_else(|| find(&SHARDED_METHODS[..SHARDED_CALLS], &name))
             .or_else(|| {
@@ -212,7 +216,10 @@ impl Delegation {
                     .filter(|(called, _)| *called != "update" || call.args.len() > 1)
             })
             .or_else(|| find(&LOOP_METHODS, &name))
-            .or_else(|| find(&TRUSTEE_METHODS, &name).filter(|_| name != "spawn" || on_trustee()))?;
+            .or_else(|| find(&EMISSION_METHODS, &name).filter(|_| is_on(Holding::Emission)))
+            .or_else(|| {
+                find(&TRUSTEE_METHODS, &name).filter(|_| name != "spawn" || is_on(Holding::Trustee))
+            })?;
         Self::of_closure(called, Callee::Method, call.args.iter(), scopes)
     }
 

@@ -154,6 +154,10 @@ fn the_closure_of_a_loop_takes_its_captures_once() {
                     .__update_into_with(m, 0, (a,), const { |(a,)| { place!{} move |n, b| *n += a } }));
         }",
     );
+    assert_rewritten(
+        "fn later(v: &DistVec<u64>, p: Patch, a: u64) { let e = v.par_emit(f); e.apply_to(v, |n, b| *n += a * b); p.apply_to(v, |n| *n += a); }",
+        "fn later(v: &DistVec<u64>, p: Patch, a: u64) { let e = v.par_emit(f); e.__apply_to_with(v, (a,), const { |(a,)| { place!{} move |n, b| *n += a * b } }); p.apply_to(v, |n| *n += a); }",
+    );
 }
 
 #[test]

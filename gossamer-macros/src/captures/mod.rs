@@ -18,6 +18,7 @@ mod format_string;
 mod frame;
 #[cfg(test)]
 mod golden;
+mod holding;
 mod import;
 mod items;
 mod macros;
@@ -27,7 +28,6 @@ mod repeated;
 mod rewrite;
 mod scope;
 mod stored;
-mod trustee;
 mod walk;
 
 pub(crate) use items::{rewrite_function, rewrite_impl_functions, rewrite_item};

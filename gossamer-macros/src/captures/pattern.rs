@@ -6,8 +6,8 @@
 
 use syn::{Ident, Pat, PatIdent};
 
+use super::holding::Holding;
 use super::scope::{Meaning, Scopes};
-use super::trustee::Trustees;
 
 /// Whether a pattern may fail to match where it stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,16 +18,16 @@ pub(crate) enum Match {
     Maybe,
 }
 
-/// Binds the names of `pat` in the innermost scope. `trustees` says what the matched value visibly holds.
-pub(crate) fn bind(scopes: &mut Scopes, pat: &Pat, matching: Match, trustees: Option<Trustees>) {
+/// Binds the names of `pat` in the innermost scope. `holding` says what the matched value visibly holds.
+pub(crate) fn bind(scopes: &mut Scopes, pat: &Pat, matching: Match, holding: Option<Holding>) {
     match pat {
-        Pat::Ident(pat) => bind_ident(scopes, pat, matching, trustees),
+        Pat::Ident(pat) => bind_ident(scopes, pat, matching, holding),
         Pat::Type(typed) => {
-            let visible = Trustees::of_type(&typed.ty).or(trustees);
+            let visible = Holding::of_type(&typed.ty).or(holding);
             bind(scopes, &typed.pat, matching, visible);
         }
-        Pat::Reference(inner) => bind(scopes, &inner.pat, matching, trustees),
-        Pat::Paren(inner) => bind(scopes, &inner.pat, matching, trustees),
+        Pat::Reference(inner) => bind(scopes, &inner.pat, matching, holding),
+        Pat::Paren(inner) => bind(scopes, &inner.pat, matching, holding),
         Pat::Guard(guarded) => bind(scopes, &guarded.pat, matching, None),
         Pat::Or(or) => or.cases.iter().for_each(|case| bind(scopes, case, matching, None)),
         Pat::Slice(slice) => slice.elems.iter().for_each(|elem| bind(scopes, elem, matching, None)),
@@ -40,12 +40,12 @@ pub(crate) fn bind(scopes: &mut Scopes, pat: &Pat, matching: Match, trustees: Op
     }
 }
 
-fn bind_ident(scopes: &mut Scopes, pat: &PatIdent, matching: Match, trustees: Option<Trustees>) {
+fn bind_ident(scopes: &mut Scopes, pat: &PatIdent, matching: Match, holding: Option<Holding>) {
     if let Some((_, inner)) = &pat.subpat {
         bind(scopes, inner, matching, None);
     }
     if is_binding(scopes, pat, matching) {
-        scopes.bind(&pat.ident, Meaning::Local { mutable: pat.mutability.is_some(), trustees, stored: None });
+        scopes.bind(&pat.ident, Meaning::Local { mutable: pat.mutability.is_some(), holding, stored: None });
     }
 }
 

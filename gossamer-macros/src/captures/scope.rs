@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use syn::Ident;
 use syn::ext::IdentExt;
 
-use super::trustee::Trustees;
+use super::holding::Holding;
 
 /// What a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +15,7 @@ pub(crate) enum Meaning {
         /// Whether it is bound by `mut`.
         mutable: bool,
         /// Whether it visibly holds one trustee, or a row of them.
-        trustees: Option<Trustees>,
+        holding: Option<Holding>,
         /// What it holds the captures of, if it was a closure that is only delegated.
         stored: Option<StoredClosure>,
     },

@@ -8,9 +8,9 @@ use syn::*;
 use super::assignment::{assigned_variables, is_assignment};
 use super::call::{Arguments, Callee, Delegation, closure_mut, stored_in};
 use super::frame::{Capture, Frame, Seen, Taken};
+use super::holding::Holding;
 use super::pattern::{self, Match};
 use super::scope::{Binding, Meaning, Scopes, StoredClosure};
-use super::trustee::Trustees;
 use super::{items, macros, repeated, rewrite, stored};
 use crate::messages;
 use crate::report::Report;
@@ -27,8 +27,8 @@ pub(super) fn rewrite_body(attributes: &mut Vec<Attribute>, signature: &Signatur
                 walker.scopes.bind(&ident, Meaning::Receiver);
             }
             FnArg::Typed(typed) => {
-                let trustees = Trustees::of_type(&typed.ty);
-                pattern::bind(&mut walker.scopes, &typed.pat, Match::Always, trustees);
+                let holding = Holding::of_type(&typed.ty);
+                pattern::bind(&mut walker.scopes, &typed.pat, Match::Always, holding);
             }
         }
     }
@@ -117,7 +117,7 @@ impl Walker {
             self.stored.push((closure.clone(), captures));
             *init.expr = values;
         }
-        self.scopes.bind(&variable.ident, Meaning::Local { mutable: false, trustees: None, stored });
+        self.scopes.bind(&variable.ident, Meaning::Local { mutable: false, holding: None, stored });
     }
 
     fn use_receiver(&mut self, depth: usize, span: Span) {
@@ -244,17 +244,17 @@ impl VisitMut for Walker {
     }
 
     fn visit_local_mut(&mut self, local: &mut Local) {
-        let mut trustees = None;
+        let mut holding = None;
         let mut matching = Match::Always;
         if let Some(init) = &mut local.init {
             self.visit_expr_mut(&mut init.expr);
-            trustees = Trustees::of_expr(&init.expr, &self.scopes);
+            holding = Holding::of_expr(&init.expr, &self.scopes);
             if let Some((_, diverge)) = &mut init.diverge {
                 self.visit_expr_mut(diverge);
                 matching = Match::Maybe;
             }
         }
-        pattern::bind(&mut self.scopes, &local.pat, matching, trustees);
+        pattern::bind(&mut self.scopes, &local.pat, matching, holding);
     }
 
     fn visit_expr_closure_mut(&mut self, closure: &mut ExprClosure) {
@@ -284,9 +284,9 @@ impl VisitMut for Walker {
 
     fn visit_expr_for_loop_mut(&mut self, repeat: &mut ExprForLoop) {
         self.visit_expr_mut(&mut repeat.expr);
-        let trustees = Trustees::of_expr(&repeat.expr, &self.scopes).and_then(Trustees::element);
+        let holding = Holding::of_expr(&repeat.expr, &self.scopes).and_then(Holding::element);
         self.in_scope(|walker| {
-            pattern::bind(&mut walker.scopes, &repeat.pat, Match::Always, trustees);
+            pattern::bind(&mut walker.scopes, &repeat.pat, Match::Always, holding);
             walker.visit_block_mut(&mut repeat.body);
         });
     }

@@ -40,7 +40,7 @@ impl<T: 'static> DistVec<T> {
         const { refuse_captures::<F>() };
         let unmarked =
             move |()| move |element: &mut T, argument, _: &mut Marker<'_>| closure(element, argument);
-        self.updates_around::<F, _, _, _, _>(unmarked, ())
+        self.updates_around::<F, _, _, _, _>(unmarked, (), Location::caller())
     }
 
     /// Like [`updates`](Self::updates), with `shared`, which each call gets by reference; it is sent once with each batch.
@@ -64,7 +64,7 @@ impl<T: 'static> DistVec<T> {
         let unmarked = move |shared: C| {
             move |element: &mut T, argument, _: &mut Marker<'_>| closure(element, argument, &shared)
         };
-        self.updates_around::<F, _, _, _, _>(unmarked, shared)
+        self.updates_around::<F, _, _, _, _>(unmarked, shared, Location::caller())
     }
 
     /// As written by the macros (see `trust::arguments_first`).
@@ -80,7 +80,7 @@ impl<T: 'static> DistVec<T> {
             let closure = closure(shared);
             move |element: &mut T, argument, _: &mut Marker<'_>| closure(element, argument)
         };
-        self.updates_around::<F, _, _, _, _>(unmarked, shared)
+        self.updates_around::<F, _, _, _, _>(unmarked, shared, Location::caller())
     }
 
     /// Like [`updates`](Self::updates), with a closure that returns, for each update, whether the element is to be
@@ -180,7 +180,7 @@ impl<T: 'static> DistVec<T> {
                 }
             }
         };
-        self.updates_around::<N, _, _, _, _>(marking, shared)
+        self.updates_around::<N, _, _, _, _>(marking, shared, Location::caller())
     }
 
     /// The number of marks on all workers. One request for each worker.
@@ -203,17 +203,16 @@ impl<T: 'static> DistVec<T> {
         self.map_all(const { |elements: &mut Elements<T>| elements.marked() }).into_iter().sum()
     }
 
-    #[track_caller]
     pub(super) fn updates_around<N, A: NoRef, C: NoRef + Clone, F, G>(
         &self,
         closure: F,
         shared: C,
+        made_at: &'static Location<'static>,
     ) -> Updates<A>
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(&mut T, A, &mut Marker<'_>) + 'static,
     {
-        let made_at = Location::caller();
         let serve_there = move |elements: &mut Elements<T>, (gathered, shared): (Gathered<A>, C)| {
             serve(elements, gathered, &closure(shared))
         };

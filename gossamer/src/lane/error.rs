@@ -117,17 +117,16 @@ impl DelegationError {
         self
     }
 
-    /// Goes on with the panic of the closure as it was. For a fiber of this crate around a closure of the user's, whose
-    /// own caller is told of it: nobody knows the calls in between.
+    /// Goes on with the panic of the closure as it was, or with one that says what else happened. For a fiber of this
+    /// crate around a closure of the user's, whose own caller is told of it: nobody knows the calls in between.
     #[cold]
-    #[track_caller]
     pub(crate) fn resume(mut self) -> ! {
         self.0.untaken.0 = false;
         match mem::replace(&mut self.0.reason, Reason::Ended) {
             Reason::Panicked { message, place } => catch::resume(Caught { message, place }),
             reason => {
                 self.0.reason = reason;
-                panic!("{self}")
+                catch::resume(Caught { message: self.to_string(), place: None })
             }
         }
     }

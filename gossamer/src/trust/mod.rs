@@ -68,7 +68,7 @@ pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use sharded::Sharded;
 pub(crate) use sharded::part_of_hash;
 pub use snapshot::Snapshot;
-pub(crate) use spawn::{require_constant, spawn_around, start_in_process};
+pub(crate) use spawn::{require_constant, spawn_around, spawned_at, start_in_process};
 pub use spawn::{spawn, spawn_on, spawn_on_with, spawn_with};
 pub use spawn_many::{JoinMany, spawn_many_with};
 pub use suspend::{sleep, without_suspending, yield_now};

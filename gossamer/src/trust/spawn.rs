@@ -7,6 +7,7 @@ use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::Root;
 use crate::structures::inline_closure::SendInlineClosure;
 use crate::structures::oneshot;
+use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::job::{Job, JobId, NotStarted};
 use crate::trust::cancel::Canceller;
 use crate::trust::job::{or_printed, run_job};
@@ -196,6 +197,12 @@ where
 {
     const { refuse_captures::<N>() };
     start::<N, _, _, _>(trustee, Else::Nowhere, f, arguments, spawned_at)
+}
+
+/// Where the running fiber was spawned: for a fiber that a call has started, the line of the call.
+#[track_caller]
+pub(crate) fn spawned_at() -> &'static Location<'static> {
+    Fiber::running().map_or(Location::caller(), |fiber| fiber.spawned_at())
 }
 
 /// Starts a fiber. Reports name the type `N`: the user's closure, where `f` only wraps it.

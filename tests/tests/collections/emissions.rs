@@ -2,7 +2,7 @@
 
 use crate::layouts;
 use gossamer::collections::{DistMap, DistVec, Emitted, IndexRange, Layout, par_emit};
-use gossamer::{Trustee, spawn_local, yield_now};
+use gossamer::{NoRef, Trustee, spawn_local, yield_now};
 use integration_tests::{in_runtime, on_nodes, panic_text};
 use std::collections::BTreeMap;
 
@@ -182,7 +182,7 @@ fn panics() {
     assert!(["element 55: not from here", "emissions.rs"].iter().all(|part| text.contains(part)), "{text}");
     let visited = visits.to_vec();
     // What the same worker has visited before, and all of the other.
-    let expected = |index: usize| index < 55 || index % 2 == 0;
+    let expected = |index: usize| index < 55 || index.is_multiple_of(2);
     assert!((0..100).all(|index| visited[index] == u64::from(expected(index))), "{visited:?}");
 
     let text = panic_text(|| {
@@ -213,6 +213,123 @@ fn panics() {
         });
     });
     assert!(["too many", "emissions.rs"].iter().all(|part| text.contains(part)), "{text}");
+    assert!(!text.contains("src/collections"), "no place inside of the library: {text}");
+}
+
+#[test]
+fn what_panics_when_arguments_are_combined_spares_all_others() {
+    in_runtime(1, combined_with_panics);
+    in_runtime(3, combined_with_panics);
+}
+
+#[gossamer::delegate]
+fn combined_with_panics() {
+    let all: u64 = (0..10_000).sum();
+    for unlucky in [0, 777, 9_999] {
+        let (numbers, sums) = (DistVec::from_fn(10_000, |index| index as u64), DistMap::new());
+        // Without a sum of its own, the argument is not lost where it comes first.
+        let text = panic_text(|| {
+            numbers.par_emit(|_, number, out| out.push(*number % 10, *number)).merge_into(
+                &sums,
+                |sum, by| {
+                    assert!(*sum != unlucky && by != unlucky, "unlucky");
+                    *sum += by;
+                },
+            );
+        });
+        assert!(text.contains("unlucky") && !text.contains("iteration"), "{text}");
+        let found: u64 = sums.chunks().flatten().map(|(_, sum)| sum).sum();
+        // The one that comes first for its key is met by the next.
+        assert!([all - unlucky, all].contains(&found) || unlucky < 10, "{found} of {all} without {unlucky}");
+    }
+
+    let (sums, unlucky) = (DistMap::new(), 5);
+    let text = panic_text(|| {
+        par_emit(0..10_000, |number, out| {
+            assert!(number != 7_000, "the loop");
+            out.push(number % 10, Counted::new(number as u64));
+        })
+        .merge_into(&sums, |sum, by| {
+            assert!(by.number != unlucky && by.number != unlucky + 10, "the merge");
+            sum.number += by.number;
+        });
+    });
+    assert!(text.contains("the loop"), "the panic that ended the loop comes first: {text}");
+    // Nothing is under way any more.
+    let count = |sums: &DistMap<usize, Counted>| {
+        sums.map_all(|own| own.iter().map(|(_, sum)| sum.number).sum::<u64>())
+    };
+    let before: u64 = count(&sums).into_iter().sum();
+    gossamer::rack::wait_all();
+    assert_eq!(before, count(&sums).into_iter().sum());
+    drop(sums);
+    gossamer::rack::wait_all();
+}
+
+/// Its destructor panics when the ninth number is dropped, unless that happens while a panic goes on.
+#[derive(NoRef)]
+struct Counted {
+    number: u64,
+}
+
+impl Counted {
+    fn new(number: u64) -> Self {
+        Self { number }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        assert!(self.number != 9, "the destructor");
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_hashed_spares_all_others() {
+    in_runtime(2, || {
+        let counts = DistMap::new();
+        let text = panic_text(|| {
+            par_emit(0..1000, |number, out| out.push(Picky(number), 1_u64))
+                .merge_into(&counts, |sum, by| *sum += by);
+        });
+        assert!(text.contains("not 500"), "{text}");
+        assert_eq!(counts.len(), 999);
+    });
+}
+
+#[derive(PartialEq, Eq, NoRef)]
+struct Picky(usize);
+
+impl std::hash::Hash for Picky {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        assert!(self.0 != 500, "not 500");
+        self.0.hash(hasher);
+    }
+}
+
+#[test]
+fn a_loop_that_emits_is_refused_where_it_cannot_run() {
+    on_nodes(2, 1, || {
+        let all = DistVec::filled(10, 0_u64);
+        // The loop is here, but what it changes is not.
+        let text = panic_text(|| {
+            let here = IndexRange::from(0..10).on(&[Trustee::here()]);
+            let push = |index: usize, out: &mut Emitted<usize, u64>| out.push(index, 1);
+            here.par_emit(push).apply_to(&all, |count, more| *count += more);
+        });
+        assert!(text.contains("`apply_to` cannot send its last closure to another node"), "{text}");
+        assert_eq!(all.to_vec(), [0; 10]);
+    });
+    in_runtime(1, || {
+        let (property, numbers) = (gossamer::entrust(()), DistVec::filled(10, 0_u64));
+        let emit = |(): &mut (), numbers: DistVec<u64>| {
+            _ = numbers
+                .par_emit(|index, _, out| out.push(index, 1))
+                .apply_to(&numbers, |number, more| *number += more);
+        };
+        let text = panic_text(|| property.apply_with(emit, numbers));
+        assert!(text.contains("blocking `apply_to` inside a delegated closure"), "{text}");
+    });
 }
 
 #[test]

@@ -44,7 +44,11 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         F: FnOnce(&mut V, V) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<F>() };
-        self.merges_around::<F, _, _, _>(move |()| move |value: &mut V, more| merge(value, more), ())
+        self.merges_around::<F, _, _, _>(
+            move |()| move |value: &mut V, more| merge(value, more),
+            (),
+            Location::caller(),
+        )
     }
 
     /// Like [`merges`](Self::merges), with `shared`, which each call gets by reference; it is sent once with each batch.
@@ -67,7 +71,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     {
         const { refuse_captures::<F>() };
         let lend = move |shared: C| move |value: &mut V, more| merge(value, more, &shared);
-        self.merges_around::<F, _, _, _>(lend, shared)
+        self.merges_around::<F, _, _, _>(lend, shared, Location::caller())
     }
 
     /// As written by the macros (see `trust::arguments_first`).
@@ -79,14 +83,14 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         G: Fn(&mut V, V) + 'static,
     {
         const { refuse_captures::<F>() };
-        self.merges_around::<F, _, _, _>(merge, shared)
+        self.merges_around::<F, _, _, _>(merge, shared, Location::caller())
     }
 
-    #[track_caller]
     pub(in crate::collections) fn merges_around<N, C: NoRef + Clone, F, G>(
         &self,
         merge: F,
         shared: C,
+        made_at: &'static Location<'static>,
     ) -> KeyedUpdates<K, V>
     where
         F: FnOnce(C) -> G + Send + Copy + 'static,
@@ -102,7 +106,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
             })
         };
         let combine = Box::new(merge(shared.clone()));
-        self.keyed::<N, _, _, _>(serve, shared, Some(combine))
+        self.keyed::<N, _, _, _>(serve, shared, Some(combine), made_at)
     }
 
     /// A handle for many updates: push keys and arguments one by one, and `closure` is applied to the value of each
@@ -127,7 +131,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     {
         const { refuse_captures::<F>() };
         let plain = move |()| move |value: &mut V, argument| closure(value, argument);
-        self.updates_around::<F, _, _, _, _>(default, plain, ())
+        self.updates_around::<F, _, _, _, _>(default, plain, (), Location::caller())
     }
 
     /// Like [`updates`](Self::updates), with `shared`, which each call gets by reference; it is sent once with each batch.
@@ -154,7 +158,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     {
         const { refuse_captures::<F>() };
         let lend = move |shared: C| move |value: &mut V, argument| closure(value, argument, &shared);
-        self.updates_around::<F, _, _, _, _>(default, lend, shared)
+        self.updates_around::<F, _, _, _, _>(default, lend, shared, Location::caller())
     }
 
     /// As written by the macros (see `trust::arguments_first`).
@@ -172,15 +176,15 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         G: Fn(&mut V, A),
     {
         const { refuse_captures::<F>() };
-        self.updates_around::<F, _, _, _, _>(default, closure, shared)
+        self.updates_around::<F, _, _, _, _>(default, closure, shared, Location::caller())
     }
 
-    #[track_caller]
     pub(in crate::collections) fn updates_around<N, A: NoRef, C: NoRef + Clone, F, G>(
         &self,
         default: V,
         closure: F,
         shared: C,
+        made_at: &'static Location<'static>,
     ) -> KeyedUpdates<K, A>
     where
         V: Clone,
@@ -195,21 +199,20 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
                 closure(entries.or_insert_with(hash, key, || default.clone()), argument);
             })
         };
-        self.keyed::<N, _, _, _>(serve, (default, shared), None)
+        self.keyed::<N, _, _, _>(serve, (default, shared), None, made_at)
     }
 
     /// `serve` captures the user's closure, whose type is `N`, and nothing else (`trust::around`).
-    #[track_caller]
     fn keyed<N, A: NoRef, C: NoRef + Clone, F>(
         &self,
         serve: F,
         shared: C,
         combine: Option<Box<dyn Fn(&mut A, A)>>,
+        made_at: &'static Location<'static>,
     ) -> KeyedUpdates<K, A>
     where
         F: FnOnce(&mut Entries<K, V>, (KeyedBatch<K, A>, C)) -> KeyedBatch<K, A> + Send + Copy + 'static,
     {
-        let made_at = Location::caller();
         let shards = self.shards.clone();
         let parts = shards.shards().len();
         let send = move |replies: &Replies<usize, KeyedBatch<K, A>>, part: usize, batch| {

@@ -1,9 +1,10 @@
 //! What loops that emit go over, and what the fiber of one worker does.
 
-use crate::NoRef;
 use crate::collections::emission::emitted::Emitted;
 use crate::collections::emission::update_handle::UpdateHandle;
+use crate::lane::catch::{caught, resume};
 use crate::worker::Cancelled;
+use crate::{NoRef, Trustee};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What a loop goes over, elements of a collection or numbers, and the workers that do so.
@@ -17,8 +18,8 @@ pub trait Domain: Sized {
     where
         F: FnOnce(&Self::Own, C) -> u64 + Send + Copy + 'static;
 
-    /// Refuses a second closure that cannot go to all workers.
-    fn require_constant<M>(&self, call: &str);
+    /// These workers.
+    fn trustees(&self) -> Vec<Trustee>;
 }
 
 /// A closure that is called for each element of a domain.
@@ -27,24 +28,28 @@ pub trait Emit<S: Domain, K, A> {
     fn visit(&self, own: &S::Own, out: &mut Emitted<K, A>, handle: &mut impl UpdateHandle<K, A>);
 }
 
-/// The loop of one worker; returns how many pairs it has sent. After a panic of the user's closure, what was emitted
-/// before takes effect all the same.
+/// The loop of one worker; returns how many pairs it has sent. Whatever panics, all that was emitted takes effect before
+/// the panic goes on.
 pub(super) fn run<S: Domain, K: NoRef, A: NoRef>(
     own: &S::Own,
     emit: &impl Emit<S, K, A>,
     mut handle: impl UpdateHandle<K, A>,
 ) -> u64 {
     let mut out = Emitted::new(handle.spread());
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| emit.visit(own, &mut out, &mut handle))) {
-        if !payload.is::<Cancelled>() {
-            out.send(&mut handle);
-            // The first error is the one to report.
-            drop(handle.finish());
+    let visited = catch_unwind(AssertUnwindSafe(|| emit.visit(own, &mut out, &mut handle)));
+    let visited = visited.map_err(|payload| {
+        if payload.is::<Cancelled>() {
+            resume_unwind(payload);
         }
-        resume_unwind(payload);
-    }
+        caught(payload)
+    });
     out.send(&mut handle);
-    if let Err(error) = handle.finish() {
+    let finished = handle.finish();
+    // Only one panic can go on. That of the loop itself has ended it.
+    if let Some(failed) = visited.err().or(out.take_failed()) {
+        resume(failed);
+    }
+    if let Err(error) = finished {
         error.resume();
     }
     out.sent()

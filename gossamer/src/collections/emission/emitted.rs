@@ -4,8 +4,11 @@ use crate::NoRef;
 use crate::collections::dist_vec::out_of_range;
 use crate::collections::emission::update_handle::UpdateHandle;
 use crate::collections::layout::Spread;
+use crate::lane::catch::{Caught, caught};
+use crate::worker::Cancelled;
 use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Bytes that are emitted before a loop pauses to sort them by destination: they are still in the first-level cache.
 const BYTES: usize = 16 * 1024;
@@ -22,6 +25,7 @@ pub struct Emitted<K, A> {
     end: usize,
     spread: Option<Spread>,
     sent: u64,
+    failed: Option<Caught>,
 }
 
 impl<K: NoRef, A: NoRef> Emitted<K, A> {
@@ -33,6 +37,7 @@ impl<K: NoRef, A: NoRef> Emitted<K, A> {
             end: spread.map_or(usize::MAX, Spread::len),
             spread,
             sent: 0,
+            failed: None,
         }
     }
 
@@ -78,12 +83,26 @@ impl<K: NoRef, A: NoRef> Emitted<K, A> {
         self.pairs.len() >= self.room
     }
 
-    /// Hands over everything. May wait.
+    /// Hands over everything. May wait. If what combines arguments panics here, or a key when it is hashed or compared,
+    /// the others are handed over all the same, and the first such panic is kept.
     pub(super) fn send(&mut self, handle: &mut impl UpdateHandle<K, A>) {
         self.sent += self.pairs.len() as u64;
-        handle.extend(self.pairs.drain(..));
+        let mut pairs = self.pairs.drain(..);
+        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| handle.add_all(pairs.by_ref()))) {
+            if payload.is::<Cancelled>() {
+                resume_unwind(payload);
+            }
+            let caught = caught(payload);
+            self.failed.get_or_insert(caught);
+        }
+        drop(pairs);
         // One element may have emitted very many.
         self.pairs.shrink_to(4 * self.room);
+    }
+
+    /// The first panic while pairs were handed over.
+    pub(super) fn take_failed(&mut self) -> Option<Caught> {
+        self.failed.take()
     }
 
     /// How many pairs were handed over.

@@ -5,6 +5,7 @@ use crate::collections::emission::Emission;
 use crate::collections::emission::domain::{Domain, Emit};
 use crate::collections::frontier::Make;
 use crate::lane::operation::refuse_captures;
+use crate::trust::spawned_at;
 use crate::wire::captured::Captured;
 use crate::{NoRef, WithoutCaptures};
 use std::hash::Hash;
@@ -86,8 +87,10 @@ where
         G: FnOnce(D) -> H + Send + Copy + 'static,
         H: Fn(&mut A, A) + 'static,
     {
-        let open = move |(map, shared): (DistMap<K, A>, D)| map.merges_around::<M, _, _, _>(merge, shared);
-        self.run::<M, _, _, _>("merge_into", open, (map.clone(), shared))
+        let open = move |(map, shared): (DistMap<K, A>, D)| {
+            map.merges_around::<M, _, _, _>(merge, shared, spawned_at())
+        };
+        self.run::<M, _, _, _>(("merge_into", map.trustees()), open, (map.clone(), shared))
     }
 
     /// Runs the loop, and applies `closure` to the value of each key that is emitted, once for each pair, with its argument. A
@@ -179,8 +182,8 @@ where
         H: Fn(&mut V, A) + 'static,
     {
         let open = move |(map, default, shared): (DistMap<K, V>, V, D)| {
-            map.updates_around::<M, _, _, _, _>(default, closure, shared)
+            map.updates_around::<M, _, _, _, _>(default, closure, shared, spawned_at())
         };
-        self.run::<M, _, _, _>("update_into", open, (map.clone(), default, shared))
+        self.run::<M, _, _, _>(("update_into", map.trustees()), open, (map.clone(), default, shared))
     }
 }

@@ -15,12 +15,14 @@ use crate::collections::DistVec;
 use crate::collections::frontier::Make;
 use crate::collections::frontier::marks::Marker;
 use crate::lane::operation::refuse_captures;
+use crate::trust::{require_constant, spawned_at};
 use crate::wire::captured::Captured;
-use crate::{NoRef, WithoutCaptures};
+use crate::worker::require_fiber;
+use crate::{NoRef, Trustee, WithoutCaptures};
 use domain::{Domain, Emit};
 use std::fmt;
 use std::marker::PhantomData;
-use update_handle::UpdateHandle;
+use update_handle::{UpdateHandle, VectorIndex};
 
 /// A prepared loop that emits: what [`DistVec::par_emit`], [`DistMap::par_emit`](crate::collections::DistMap::par_emit) and [`par_emit`] return.
 /// [`apply_to`](Self::apply_to), [`merge_into`](Self::merge_into) or [`update_into`](Self::update_into) runs it.
@@ -63,8 +65,8 @@ use update_handle::UpdateHandle;
 /// # Cost
 /// A fiber on each worker of the first collection. A pair is written once more than one that is pushed to
 /// [`Updates`](crate::collections::Updates) or [`KeyedUpdates`](crate::collections::KeyedUpdates): a nanosecond or two.
-/// What has not been sent is bounded as there, plus 16 KiB and what is emitted for one element or number; with maps, for
-/// up to 3,584 entries.
+/// What has not been sent is bounded as there, plus 64 KiB (64 pairs if these are larger), and what is emitted for one
+/// element or number; with maps, for up to 3,584 entries.
 ///
 /// # Panics
 /// Whatever runs it panics if one of the closures does, with the index of the element (of entries of maps, without the
@@ -81,13 +83,14 @@ pub struct Emission<S, K, A, N, C, F> {
     names: PhantomData<fn(K, A, N)>,
 }
 
-impl<S, A, N, C, F> Emission<S, usize, A, N, C, F>
+impl<S, K, A, N, C, F> Emission<S, K, A, N, C, F>
 where
     S: Domain,
+    K: NoRef,
     A: NoRef,
     C: NoRef + Clone,
     N: 'static,
-    F: Make<C, Made: Emit<S, usize, A>>,
+    F: Make<C, Made: Emit<S, K, A>>,
 {
     /// Runs the loop, and applies `closure` to the elements of a vector whose indices are emitted, once for each pair, with
     /// its argument. Waits until all of that is done, and returns how many pairs were emitted.
@@ -114,6 +117,7 @@ where
     #[track_caller]
     pub fn apply_to<T: 'static, G>(self, vector: &DistVec<T>, closure: G) -> u64
     where
+        K: VectorIndex,
         G: FnOnce(&mut T, A) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<G>() };
@@ -143,6 +147,7 @@ where
         shared: D,
     ) -> u64
     where
+        K: VectorIndex,
         G: Fn(&mut T, A, &D) + Send + WithoutCaptures + 'static,
     {
         const { refuse_captures::<G>() };
@@ -160,6 +165,7 @@ where
         closure: G,
     ) -> u64
     where
+        K: VectorIndex,
         G: FnOnce(D) -> H + Send + Copy + 'static,
         H: Fn(&mut T, A) + 'static,
     {
@@ -175,6 +181,7 @@ where
         shared: D,
     ) -> u64
     where
+        K: VectorIndex,
         G: FnOnce(D) -> H + Send + Copy + 'static,
         H: Fn(&mut T, A) + 'static,
     {
@@ -183,39 +190,31 @@ where
                 let closure = closure(shared);
                 move |element: &mut T, argument, _: &mut Marker<'_>| closure(element, argument)
             };
-            vector.updates_around::<M, _, _, _, _>(unmarked, shared)
+            vector.updates_around::<M, _, _, _, _>(unmarked, shared, spawned_at())
         };
-        self.run::<M, _, _, _>("apply_to", open, (vector.clone(), shared))
+        self.run::<M, _, _, _>(("apply_to", vector.trustees()), open, (vector.clone(), shared))
     }
-}
 
-impl<S, K, A, N, C, F> Emission<S, K, A, N, C, F>
-where
-    S: Domain,
-    K: NoRef,
-    A: NoRef,
-    C: NoRef + Clone,
-    N: 'static,
-    F: Make<C, Made: Emit<S, K, A>>,
-{
     fn new(domain: S, emit: F, arguments: C) -> Self {
         Self { domain, emit, arguments, names: PhantomData }
     }
 
-    /// `open` makes the handle that the fiber of a worker pushes to; it captures the user's second closure, of type `M`, and nothing
-    /// else.
+    /// For a call of this name, and a collection on these workers. `open` makes the handle that the fiber of a worker pushes
+    /// to; it captures the user's second closure, of type `M`, and nothing else.
     #[track_caller]
     fn run<M: 'static, O: NoRef + Clone, U: UpdateHandle<K, A>, G>(
         self,
-        call: &str,
+        (call, targets): (&str, Vec<Trustee>),
         open: G,
         opening: O,
     ) -> u64
     where
         G: FnOnce(O) -> U + Send + Copy + 'static,
     {
+        require_fiber(call);
         let Self { domain, emit, arguments, .. } = self;
-        domain.require_constant::<M>(call);
+        let workers = domain.trustees().into_iter().chain(targets);
+        require_constant::<M>(workers, call);
         let body = move |own: &S::Own, (arguments, opening): (C, O)| {
             domain::run::<S, _, _>(own, &emit.make(arguments), open(opening))
         };

@@ -8,7 +8,6 @@ use crate::collections::emission::update_handle::UpdateHandle;
 use crate::collections::frontier::Make;
 use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::lane::operation::refuse_captures;
-use crate::trust::require_constant;
 use crate::wire::captured::Captured;
 use crate::{NoRef, Trustee, WithoutCaptures};
 use std::ops::Range;
@@ -185,10 +184,8 @@ impl Domain for IndexRange {
         on_workers::<N, _, _, _>(self.clone().into_parts(), ChunkLength::Timed, run, arguments)
     }
 
-    #[track_caller]
-    fn require_constant<M>(&self, call: &str) {
-        let trustees = self.clone().into_parts().1.unwrap_or_else(|| Trustee::all());
-        require_constant::<M>(trustees.into_iter(), call);
+    fn trustees(&self) -> Vec<Trustee> {
+        self.clone().into_parts().1.unwrap_or_else(|| Trustee::all())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::prefetch;
-use crate::trust::{FibersOfCall, require_constant, spawn_around};
+use crate::trust::{FibersOfCall, require_constant, spawn_around, spawned_at};
 use crate::wire::captured::Captured;
 use crate::{NoRef, WithoutCaptures, yield_now};
 use std::any::Any;
@@ -213,7 +213,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
         H: Fn(&mut T, A, &mut Marker<'_>) + 'static,
     {
         let own = &self.vector.parts[self.part];
-        let updates = self.vector.updates_around::<M, _, _, _, _>(apply, shared);
+        let updates = self.vector.updates_around::<M, _, _, _, _>(apply, shared, spawned_at());
         let (front, sent) = own.apply_here(|elements| {
             let marks = elements.with_marks().1;
             (Rc::clone(&marks.front), std::mem::take(&mut marks.sent))

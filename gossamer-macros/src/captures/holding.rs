@@ -1,7 +1,7 @@
-//! Tells from syntax alone whether an expression or a type visibly is a `Trustee`, or a row of them.
+//! Tells from syntax alone whether an expression or a type visibly is a `Trustee`, a row of them, or an `Emission`.
 //!
 //! `spawn` is a method of many types (a scope of threads, a pool, an async runtime), so `x.spawn(closure)` is only taken
-//! for a delegation where `x` visibly is a trustee.
+//! for a delegation where `x` visibly is a trustee; and `x.apply_to(y, closure)` where `x` comes from a `par_emit`.
 
 use syn::{Expr, ExprMethodCall, GenericArgument, Path, PathArguments, Type};
 
@@ -9,18 +9,23 @@ use super::scope::{Meaning, Scopes};
 
 /// What a value visibly holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Trustees {
+pub(crate) enum Holding {
     /// A trustee, or a reference to one.
-    One,
+    Trustee,
     /// A vector, slice, array or iterator of trustees.
-    Row,
+    Trustees,
+    /// What `par_emit` returns.
+    Emission,
 }
+
+/// What returns an `Emission`.
+const EMITTING: [&str; 2] = ["par_emit", "par_emit_with"];
 
 /// Methods that lead from a row of trustees to a row of them.
 const ROW_TO_ROW: [&str; 9] =
     ["iter", "into_iter", "copied", "cloned", "clone", "to_vec", "as_slice", "rev", "collect"];
 
-impl Trustees {
+impl Holding {
     /// What a value of this type holds.
     pub(crate) fn of_type(ty: &Type) -> Option<Self> {
         match ty {
@@ -44,7 +49,7 @@ impl Trustees {
             Expr::Call(call) => Self::of_function(&call.func),
             Expr::MethodCall(call) => Self::of_method(call, scopes),
             Expr::Path(path) => match scopes.resolve_ident(path.path.get_ident()?)?.1.meaning {
-                Meaning::Local { trustees, .. } => trustees,
+                Meaning::Local { holding, .. } => holding,
                 _ => None,
             },
             _ => None,
@@ -53,17 +58,17 @@ impl Trustees {
 
     /// What one element of the row holds; a range index of a row is a row as well, but nothing is spawned on that.
     pub(crate) fn element(self) -> Option<Self> {
-        (self == Self::Row).then_some(Self::One)
+        (self == Self::Trustees).then_some(Self::Trustee)
     }
 
     fn row_of(element: &Type) -> Option<Self> {
-        (Self::of_type(element)? == Self::One).then_some(Self::Row)
+        (Self::of_type(element)? == Self::Trustee).then_some(Self::Trustees)
     }
 
     fn of_type_path(path: &Path) -> Option<Self> {
         let last = path.segments.last()?;
         match (last.ident.to_string().as_str(), &last.arguments) {
-            ("Trustee", PathArguments::None) => Some(Self::One),
+            ("Trustee", PathArguments::None) => Some(Self::Trustee),
             ("Vec", PathArguments::AngleBracketed(arguments)) => match arguments.args.first()? {
                 GenericArgument::Type(element) => Self::row_of(element),
                 _ => None,
@@ -72,26 +77,33 @@ impl Trustees {
         }
     }
 
-    /// `Trustee::here()`, `gossamer::Trustee::all()`.
+    /// `Trustee::here()`, `gossamer::Trustee::all()`, `collections::par_emit(…)`.
     fn of_function(function: &Expr) -> Option<Self> {
         let Expr::Path(function) = function else { return None };
         let mut names = function.path.segments.iter().rev().map(|segment| segment.ident.to_string());
-        match (names.next()?.as_str(), names.next()?.as_str()) {
-            ("here", "Trustee") => Some(Self::One),
-            ("all", "Trustee") => Some(Self::Row),
+        let name = names.next()?;
+        if EMITTING.contains(&name.as_str()) {
+            return Some(Self::Emission);
+        }
+        match (name.as_str(), names.next()?.as_str()) {
+            ("here", "Trustee") => Some(Self::Trustee),
+            ("all", "Trustee") => Some(Self::Trustees),
             _ => None,
         }
     }
 
-    /// `trust.trustee()`, and what leads from trustees to trustees.
+    /// `trust.trustee()`, what leads from trustees to trustees, and `vector.par_emit(…)`.
     fn of_method(call: &ExprMethodCall, scopes: &Scopes) -> Option<Self> {
         let method = call.method.to_string();
+        if EMITTING.contains(&method.as_str()) {
+            return Some(Self::Emission);
+        }
         if method == "trustee" && call.args.is_empty() {
-            return Some(Self::One);
+            return Some(Self::Trustee);
         }
         match Self::of_expr(&call.receiver, scopes)? {
-            Self::Row if ROW_TO_ROW.contains(&method.as_str()) => Some(Self::Row),
-            Self::One if method == "clone" => Some(Self::One),
+            Self::Trustees if ROW_TO_ROW.contains(&method.as_str()) => Some(Self::Trustees),
+            Self::Trustee if method == "clone" => Some(Self::Trustee),
             _ => None,
         }
     }
