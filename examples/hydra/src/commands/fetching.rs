@@ -68,9 +68,10 @@ pub fn counted<'a, 'b>(
 pub fn limit(options: &[&[u8]]) -> Result<usize, Refusal> {
     match options {
         [] => Ok(usize::MAX),
-        [option, limit] if option.eq_ignore_ascii_case(b"LIMIT") => {
+        [option, limit, behind @ ..] if option.eq_ignore_ascii_case(b"LIMIT") => {
             let limit = number::parse(limit).and_then(|limit| usize::try_from(limit).ok());
-            Ok(limit.map(|limit| if limit == 0 { usize::MAX } else { limit }).ok_or(LIMIT_NEGATIVE)?)
+            let limit = limit.ok_or(LIMIT_NEGATIVE)?;
+            if behind.is_empty() { Ok(if limit == 0 { usize::MAX } else { limit }) } else { Err(SYNTAX) }
         }
         _ => Err(SYNTAX),
     }

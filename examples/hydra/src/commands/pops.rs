@@ -47,8 +47,9 @@ impl<'a> Pop<'a> {
         let (_, from) = from.ok_or(SYNTAX)?;
         let count = match options {
             [] => 1,
-            [option, count] if option.eq_ignore_ascii_case(b"COUNT") => {
-                number::parse(count).filter(|count| *count > 0).ok_or(NO_COUNT)?
+            [option, count, behind @ ..] if option.eq_ignore_ascii_case(b"COUNT") => {
+                let count = number::parse(count).filter(|count| *count > 0).ok_or(NO_COUNT)?;
+                if behind.is_empty() { count } else { return Err(SYNTAX) }
             }
             _ => return Err(SYNTAX),
         };

@@ -106,7 +106,12 @@ impl Options {
                 }
             }
         };
-        for (index, (members, weight)) in fetched.into_iter().zip(&self.weights).enumerate() {
+        let mut weighted: Vec<_> = fetched.into_iter().zip(&self.weights).collect();
+        if combination != Combination::Difference {
+            // As redis does: the order decides what scores add up to.
+            weighted.sort_by_key(|(members, _)| members.len());
+        }
+        for (index, (members, weight)) in weighted.into_iter().enumerate() {
             let members = members.into_iter().map(|(member, score)| (member, number_or_zero(score * weight)));
             match combination {
                 _ if index == 0 => scores = members.collect(),

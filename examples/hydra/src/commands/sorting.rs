@@ -133,7 +133,7 @@ impl<'a> Sort<'a> {
         }
         if self.is_sorted {
             elements = self.sorted(connection, elements)?;
-        } else if kind == Kind::SortedSet && self.is_descending {
+        } else if kind != Kind::Set && self.is_descending {
             elements.reverse();
         }
         let (start, count) = self.limit;

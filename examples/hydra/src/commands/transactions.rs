@@ -153,9 +153,8 @@ pub fn refuse_arity(connection: &mut Connection, name: &str) {
     if name != "exec" {
         return refuse(connection, &arity(name));
     }
-    if connection.queue.take().is_some() {
-        forget_watched(connection);
-    }
+    connection.queue = None;
+    forget_watched(connection);
     connection.refuse(&ABORTED_FOR_ARITY);
 }
 

@@ -59,6 +59,8 @@ pub struct Connection {
     pub is_executing: bool,
     /// It ends once the replies are written.
     pub is_ending: bool,
+    /// Why replies could not be written during a command.
+    failed: Option<io::Error>,
 }
 
 impl Connection {
@@ -97,6 +99,7 @@ impl Connection {
             mail: Mail::default(),
             is_executing: false,
             is_ending: false,
+            failed: None,
         };
         connection.clients_here(|clients, client| {
             clients.join(client, &connection.stream);
@@ -204,7 +207,7 @@ impl Connection {
             }
             self.execute(command, arguments);
         }
-        Ok(())
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     /// Has a command done.
@@ -242,9 +245,18 @@ impl Connection {
         self.refuse(&Refusal::from(format!("ERR {why} '{name}'. Try {command} HELP.")));
     }
 
-    /// Has everything done that was asked before.
+    /// Has everything done that was asked before. While it holds no shard, large amounts of output are written now.
     pub fn finish_pending(&mut self) {
-        self.plan.run(self.server.store.shards(), true);
+        if self.plan.transaction != 0 {
+            self.plan.run(self.server.store.shards(), true);
+        } else if let Err(error) = self.settle() {
+            // Nobody reads the replies any more, but what was asked is done, before the command that comes next.
+            while !self.plan.is_done() {
+                self.plan.run(self.server.store.shards(), false);
+                self.plan.is_written();
+            }
+            self.failed = Some(error);
+        }
     }
 
     /// Has all that follows be about another database.

@@ -41,7 +41,7 @@ impl<'a> Bits<'a> {
     }
 
     /// Each byte, with the bits outside of the range set to those of `outside`; and how many bits come before it.
-    fn masked(&self, outside: u8) -> impl Iterator<Item = (u8, usize)> {
+    fn masked(&self, outside: u8) -> impl DoubleEndedIterator<Item = (u8, usize)> {
         let bytes = self.bits.start / 8..self.bits.end.div_ceil(8);
         let (first, last) = (bytes.start, bytes.end.saturating_sub(1));
         bytes.map(move |at| {
@@ -57,12 +57,23 @@ impl<'a> Bits<'a> {
     }
 
     fn count(&self) -> usize {
-        self.masked(0).map(|(byte, _)| byte.count_ones() as usize).sum()
+        let Some(first) = self.masked(0).next() else { return 0 };
+        let last = self.masked(0).next_back().unwrap_or(first);
+        let ones = |byte: u8| byte.count_ones() as usize;
+        if first.1 == last.1 {
+            return ones(first.0);
+        }
+        let (words, rest) = self.bytes[first.1 / 8 + 1..last.1 / 8].as_chunks();
+        let of_words: usize = words.iter().map(|word| u64::from_ne_bytes(*word).count_ones() as usize).sum();
+        ones(first.0) + of_words + rest.iter().map(|byte| ones(*byte)).sum::<usize>() + ones(last.0)
     }
 
     fn position(&self, of_one: bool) -> Option<usize> {
         let skipped = if of_one { 0 } else { 0xff };
-        let found = self.masked(skipped).find(|(byte, _)| *byte != skipped);
+        // The bits outside of the range do not keep a word from being passed over: they count as `skipped` anyway.
+        let (words, _) = self.bytes[self.bits.start / 8..self.bits.end.div_ceil(8)].as_chunks::<8>();
+        let passed = words.iter().take_while(|word| **word == [skipped; 8]).count() * 8;
+        let found = self.masked(skipped).skip(passed).find(|(byte, _)| *byte != skipped);
         found.map(|(byte, before)| before + (byte ^ skipped).leading_zeros() as usize)
     }
 }
@@ -116,5 +127,33 @@ impl Shard {
             if is_one || last.is_some() || bits.bits.is_empty() { -1 } else { 8 * string.len() as i64 };
         to.integer(position.unwrap_or(behind));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bits;
+
+    #[test]
+    fn words_and_what_is_left_of_them_are_counted_and_searched_like_single_bits() {
+        for filling in [0x00, 0xff, 0xa7] {
+            let mut bytes = [filling; 37];
+            (bytes[5], bytes[29]) = (0x41, 0xbe);
+            let is_set = |bit: usize| bytes[bit / 8] & 0x80 >> (bit % 8) != 0;
+            for start in 0..bytes.len() * 8 {
+                for end in start..=bytes.len() * 8 {
+                    let bits = Bits { bytes: &bytes, bits: start..end };
+                    assert_eq!(
+                        bits.count(),
+                        (start..end).filter(|bit| is_set(*bit)).count(),
+                        "{start}..{end}"
+                    );
+                    for of_one in [false, true] {
+                        let expected = (start..end).find(|bit| is_set(*bit) == of_one);
+                        assert_eq!(bits.position(of_one), expected, "{start}..{end} {of_one}");
+                    }
+                }
+            }
+        }
     }
 }

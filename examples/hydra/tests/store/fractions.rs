@@ -3,7 +3,7 @@
 use crate::servers::{Directory, Server};
 
 /// Commands, one after another, with redis's replies on x86-64.
-const RECORDED: [(&str, &str); 61] = [
+const RECORDED: [(&str, &str); 69] = [
     ("ZADD z 0x10 a", ":1"),
     ("ZSCORE z a", "$16"),
     ("ZADD z 1e400 b", "-ERR value is not a valid float"),
@@ -25,6 +25,15 @@ const RECORDED: [(&str, &str); 61] = [
     ("ZUNION 1 y WEIGHTS -1 WITHSCORES", "*2 $a $-0"),
     ("ZUNIONSTORE t 1 y WEIGHTS -1", ":1"),
     ("ZSCORE t a", "$0"),
+    ("ZADD three inf x 1 y 2 z", ":3"),
+    ("ZADD two -inf x 1 y", ":2"),
+    ("ZADD one 5 x", ":1"),
+    // From the one with the fewest members to the one with the most.
+    ("ZINTER 3 three two one WITHSCORES", "*2 $x $0"),
+    ("ZUNION 3 three two one WITHSCORES", "*6 $x $0 $y $2 $z $2"),
+    ("SADD p 10 1e2", ":2"),
+    ("SADD q 1 2 3 4 5 10", ":6"),
+    ("ZINTER 3 q p p WEIGHTS 1e17 12345.678 -2.25 WITHSCORES", "*2 $10 $1.0000000000001234e+17"),
     ("CONFIG SET zset-max-listpack-entries 0", "+OK"),
     ("ZADD l -0 a", ":1"),
     ("ZADD l 0 b", ":1"),

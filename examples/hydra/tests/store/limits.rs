@@ -27,6 +27,28 @@ fn a_client_that_does_not_read_is_held_back_and_stalls_nobody() {
 }
 
 #[test]
+fn replies_before_a_command_that_waits_for_them_are_written_meanwhile() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    client.ask(&[b"SET", b"a", &vec![b'v'; 1_000_000]]);
+    let before = server.resident_memory();
+    for last in ["WATCH zz", "INFO", "DBSIZE", "PUBLISH b c", "HELLO 3", "KEYS zz"] {
+        let mut slow = server.client();
+        // 400 MB of replies.
+        let mut requests: Vec<u8> = (0..400).flat_map(|_| request(&[b"GET", b"a"])).collect();
+        requests.extend(request(&last.split(' ').map(str::as_bytes).collect::<Vec<_>>()));
+        slow.send(&requests);
+        // Meanwhile it has begun with them.
+        (0..20).for_each(|_| assert!(slow.hear().len() > 1_000_000));
+        assert_eq!(client.say("INCR count").len(), 4);
+        let memory = server.resident_memory().saturating_sub(before);
+        assert!(memory < 200 << 20, "{memory} bytes for {last}");
+        (20..400).for_each(|_| assert!(slow.hear().len() > 1_000_000));
+        assert_ne!(slow.hear(), b"", "{last} is answered");
+    }
+}
+
+#[test]
 fn no_more_clients_come_in_than_may() {
     let server = Server::start(&["--maxclients", "3"]);
     let mut clients: Vec<_> = (0..3).map(|_| server.client()).collect();

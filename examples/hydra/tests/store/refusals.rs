@@ -11,7 +11,7 @@ const LONG: &str =
 const INT: &str = "-ERR value is out of range, value must between -2147483648 and 2147483647";
 
 /// Commands, one after another, with redis's replies.
-const RECORDED: [(&str, &str); 65] = [
+const RECORDED: [(&str, &str); 69] = [
     ("SET s text", "+OK"),
     ("RPUSH l a", ":1"),
     ("HSET h a 1", ":1"),
@@ -49,6 +49,10 @@ const RECORDED: [(&str, &str); 65] = [
     ("ZREVRANGE z 0 1 REV", SYNTAX),
     ("BLMPOP x 0 a LEFT", "-ERR numkeys should be greater than 0"),
     ("BLMPOP x 1 a MIN", SYNTAX),
+    ("LMPOP 1 a LEFT COUNT 0 x", "-ERR count should be greater than 0"),
+    ("LMPOP 1 a LEFT COUNT 1 COUNT", SYNTAX),
+    ("SINTERCARD 1 a LIMIT -2 x", "-ERR LIMIT can't be negative"),
+    ("SINTERCARD 1 a LIMIT 2 x", SYNTAX),
     ("BLMPOP -1 1 a LEFT COUNT 0", "-ERR count should be greater than 0"),
     ("BLMPOP -1 1 a LEFT", "-ERR timeout is negative"),
     ("BZMPOP x 2 a MIN", SYNTAX),

@@ -121,6 +121,19 @@ fn exec_does_nothing_if_a_watched_key_was_changed_by_anybody() {
 }
 
 #[test]
+fn exec_with_arguments_ends_what_is_watched_whether_or_not_there_was_a_multi() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    for begin in ["PING", "MULTI"] {
+        client.say("WATCH w");
+        client.say("SET w 1");
+        client.say(begin);
+        assert!(client.say("EXEC x").starts_with("-EXECABORT"), "after {begin}");
+        assert_eq!(client.say("MULTI") + &client.say("EXEC"), "+OK\r\n*0\r\n", "after {begin}");
+    }
+}
+
+#[test]
 fn bits_that_are_set_to_what_they_were_are_no_change_of_a_watched_key() {
     let server = Server::start(&[]);
     let (mut client, mut other) = (server.client(), server.client());

@@ -33,6 +33,7 @@ fn elements_come_in_the_order_that_is_asked_for() {
         ("SORT list BY weight_* ALPHA", &["10", "2", "3", "1"]),
         ("SORT list BY weight_*->no", &["1", "10", "2", "3"]),
         ("SORT list BY nosort", &["3", "10", "1", "2"]),
+        ("SORT list BY nosort DESC LIMIT 0 3", &["2", "1", "10"]),
         (
             "SORT list BY weight_* LIMIT 0 2 GET # GET object_*->name GET weight_* GET none",
             &["2", "name:2", "-1.5", "-", "10", "-", "-", "-"],
