@@ -1,6 +1,7 @@
 //! Single elements by value: copied, set, replaced, swapped.
 
 use crate::collections::{DistVec, Elements};
+use crate::worker::require_fiber;
 use crate::{NoRef, Pending};
 
 impl<T: NoRef> DistVec<T> {
@@ -206,6 +207,7 @@ impl<T: NoRef> DistVec<T> {
             };
             part.apply_in("swap", swap, (offset, other_offset));
         } else {
+            require_fiber("swap");
             let value = self.get(one);
             let value = self.replace(other, value);
             self.set(one, value);

@@ -214,9 +214,13 @@ fn instead_of(call: &str) -> String {
     match call {
         "apply" | "try_apply" => format!("use `apply_then`, or {latch}"),
         "launch" => "use `launch_then`".to_owned(),
-        "contains_key" | "get" | "insert" | "remove" | "replace" | "set" | "update" => {
+        "contains_key" | "get" | "remove" | "replace" => {
             format!("use `{call}_then`, and `rack::wait_all` where you need all of them to be done")
         }
+        "insert" | "set" | "update" => format!(
+            "use `{call}_then`, and `rack::wait_all` where you need all of them to be done; a loop over a collection that \
+             changes another one is a `par_emit`"
+        ),
         _ => format!("leave it to a fiber (`spawn_local`), or {latch}"),
     }
 }

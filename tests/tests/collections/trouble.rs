@@ -242,6 +242,11 @@ fn a_call_that_cannot_wait_says_which_one_need_not() {
             assert!(text.contains(&format!("blocking `{call}` inside a delegated closure")), "{text}");
             assert!(text.contains(&format!("use `{call}_then`")), "{text}");
         }
+        let text = both.apply_with(
+            |(vector, _), ()| panic_text(|| [(0, 1), (0, 3)].map(|(a, b)| vector.swap(a, b))),
+            (),
+        );
+        assert!(text.contains("blocking `swap` inside a delegated closure"), "{text}");
     });
 }
 
