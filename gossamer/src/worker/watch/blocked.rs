@@ -141,13 +141,37 @@ fn waiting(runtime: &Shared, index: usize) -> String {
 
 fn tell(worker: usize, place: &str, lasted: Duration, waiting: &str) {
     error::print(&format!(
-        "gossamer: worker {worker} has been held up for {} by {place}. Meanwhile {waiting}. Move blocking calls and long \
-         computations to `gossamer::unblock`, call `gossamer::yield_now` between the parts of a computation, or spread it with \
-         `par_for_each`. Each place is reported once; GOSSAMER_BLOCKED_MILLISECONDS=0 turns this off\n",
-        seconds(lasted)
+        "gossamer: worker {worker} has been held up for {} by {place}. Meanwhile {waiting}. {}. Each place is reported once; \
+         GOSSAMER_BLOCKED_MILLISECONDS=0 turns this off\n",
+        seconds(lasted),
+        advice(place)
     ));
+}
+
+/// What to do about it.
+fn advice(place: &str) -> &'static str {
+    // A closure of the library's own: nobody can put a pause into it.
+    if place.contains("`gossamer::collections::") {
+        "A worker goes through its part of a collection without a pause there, as documented (sorts, `clear`): on more \
+         workers, each has a smaller part"
+    } else {
+        "Move blocking calls and long computations to `gossamer::unblock`, call `gossamer::yield_now` between the parts of a \
+         computation, or spread it with `par_for_each`"
+    }
 }
 
 fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::advice;
+
+    #[test]
+    fn a_closure_of_the_library_is_not_to_be_changed_by_who_reads_of_it() {
+        let own = "the delegated closure `gossamer::collections::loops::sort_by::<impl gossamer::collections::dist_vec::DistVec<u64>>::par_sort::{{closure}}`";
+        assert!(advice(own).contains("more workers"));
+        assert!(advice("the delegated closure `app::main::{{closure}}` (src/main.rs:3)").contains("unblock"));
+    }
 }
