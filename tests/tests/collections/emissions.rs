@@ -261,7 +261,7 @@ fn combined_with_panics() {
     };
     let before: u64 = count(&sums).into_iter().sum();
     gossamer::rack::wait_all();
-    assert_eq!(before, count(&sums).into_iter().sum());
+    assert_eq!(before, count(&sums).into_iter().sum::<u64>());
     drop(sums);
     gossamer::rack::wait_all();
 }
