@@ -4,7 +4,7 @@ use crate::collections::element_loop::take_turn;
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements};
 use crate::trust::{FibersOfCall, rethrow, spawn_around};
-use crate::{NoRef, Pending, Trust, yield_now};
+use crate::{NoRef, Pending, Trust, Trustee, yield_now};
 use std::panic::Location;
 
 /// One part, as seen by a fiber of its worker.
@@ -80,6 +80,26 @@ impl<T: 'static> DistVec<T> {
         };
         self.parts.iter().enumerate().map(start).collect::<FibersOfCall<_>>().joined()
     }
+}
+
+/// Runs a closure in a fiber on each of these workers, with what another closure returns for the number of the fiber, and
+/// returns the results in their order. The first one captures the user's closure of type `N`, or others that were checked
+/// (`require_constant`), and nothing else. After a panic the other fibers end by themselves.
+#[track_caller]
+pub(super) fn in_fibers_on<N, C: NoRef, U: NoRef, F>(
+    trustees: impl IntoIterator<Item = Trustee>,
+    run: F,
+    arguments: impl Fn(usize) -> C,
+) -> Vec<U>
+where
+    F: FnOnce(C) -> U + Send + Copy + 'static,
+{
+    let mut fibers = FibersOfCall::new();
+    // Not `map`, whose closure would be named as the caller when a panic is reported.
+    for (number, trustee) in trustees.into_iter().enumerate() {
+        fibers.push(spawn_around::<N, _, _, _>(trustee, run, arguments(number), Location::caller()));
+    }
+    fibers.all_joined()
 }
 
 /// Waits for requests that are all under way, and returns their results. The first error is passed on after the others are done.

@@ -7,11 +7,10 @@ use crate::collections::emission::domain::{Domain, Emit};
 use crate::collections::emission::emitted::Emitted;
 use crate::collections::emission::update_handle::UpdateHandle;
 use crate::collections::frontier::Make;
+use crate::collections::parts::in_fibers_on;
 use crate::lane::operation::refuse_captures;
-use crate::trust::{FibersOfCall, spawn_around};
 use crate::wire::captured::Captured;
 use crate::{NoRef, Trustee, WithoutCaptures, yield_now};
-use std::panic::Location;
 
 impl<X: 'static, V: 'static> DistMap<X, V> {
     /// A loop over all entries that emits arguments for elements of a vector, or for entries of another map: `closure` is called
@@ -107,13 +106,8 @@ impl<X: 'static, V: 'static> Domain for DistMap<X, V> {
         F: FnOnce(&OwnEntries<X, V>, C) -> u64 + Send + Copy + 'static,
     {
         let run = move |(number, map, arguments): (usize, DistMap<X, V>, C)| run(&map.own(number), arguments);
-        let mut fibers = FibersOfCall::new();
-        // Not `map`, whose closure would be named as the caller when a panic is reported.
-        for (part, trustee) in self.trustees().into_iter().enumerate() {
-            let arguments = (part, self.clone(), arguments.clone());
-            fibers.push(spawn_around::<N, _, _, _>(trustee, run, arguments, Location::caller()));
-        }
-        fibers.all_joined()
+        let arguments = |part| (part, self.clone(), arguments.clone());
+        in_fibers_on::<N, _, _, _>(self.trustees(), run, arguments)
     }
 
     fn trustees(&self) -> Vec<Trustee> {

@@ -6,14 +6,13 @@ use crate::collections::emission::domain::{Domain, Emit};
 use crate::collections::emission::emitted::Emitted;
 use crate::collections::emission::update_handle::UpdateHandle;
 use crate::collections::frontier::Make;
-use crate::collections::parts::OwnPart;
+use crate::collections::parts::{OwnPart, in_fibers_on};
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
-use crate::trust::{FibersOfCall, spawn_around};
 use crate::wire::captured::Captured;
 use crate::{NoRef, Trustee, WithoutCaptures, yield_now};
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 impl<T: 'static> DistVec<T> {
@@ -117,13 +116,8 @@ impl<T: 'static> Domain for DistVec<T> {
             let elements = vector.parts[number].clone();
             run(&OwnPart { number, spread: vector.spread, elements }, arguments)
         };
-        let mut fibers = FibersOfCall::new();
-        // Not `map`, whose closure would be named as the caller when a panic is reported.
-        for (part, trustee) in self.trustees().into_iter().enumerate() {
-            let arguments = (part, self.clone(), arguments.clone());
-            fibers.push(spawn_around::<N, _, _, _>(trustee, run, arguments, Location::caller()));
-        }
-        fibers.all_joined()
+        let arguments = |part| (part, self.clone(), arguments.clone());
+        in_fibers_on::<N, _, _, _>(self.trustees(), run, arguments)
     }
 
     fn trustees(&self) -> Vec<Trustee> {

@@ -2,17 +2,18 @@
 
 use crate::collections::frontier::marks::Marker;
 use crate::collections::frontier::outgoing::Outgoing;
+use crate::collections::parts::in_fibers_on;
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::prefetch;
-use crate::trust::{FibersOfCall, require_constant, spawn_around, spawned_at};
+use crate::trust::{require_constant, spawned_at};
 use crate::wire::captured::Captured;
 use crate::{NoRef, WithoutCaptures, yield_now};
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -177,13 +178,8 @@ where
             let round = Expander { part, vector: &vector, rows: &rows };
             round.run::<M, _, _, _, _>(expand.make(arguments), apply, shared)
         };
-        let mut fibers = FibersOfCall::new();
-        // Not `map`, whose closure would be named as the caller when a panic is reported.
-        for (part, trustee) in vector.trustees().into_iter().enumerate() {
-            let arguments = (part, vector.clone(), rows.clone(), arguments.clone(), shared.clone());
-            fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
-        }
-        fibers.all_joined().into_iter().sum()
+        let arguments = |part| (part, vector.clone(), rows.clone(), arguments.clone(), shared.clone());
+        in_fibers_on::<N, _, _, _>(vector.trustees(), fiber, arguments).into_iter().sum()
     }
 }
 
