@@ -32,6 +32,7 @@
 //!
 //! A loop that changes another collection emits what is to change: [`DistVec::par_emit`], [`DistMap::par_emit`] and, over
 //! numbers, [`par_emit`] gather it by destination and send it in batches. They wait until all is applied.
+//! [`FileLines::par_emit`] does so for the lines of a file that need not be in memory.
 //!
 //! ```
 //! use gossamer::collections::{DistMap, DistVec};
@@ -78,6 +79,7 @@ mod element_loop;
 mod elements;
 pub(crate) mod emission;
 mod exchange;
+mod file_lines;
 mod files;
 mod filling;
 mod frontier;
@@ -111,6 +113,7 @@ pub use dist_set::DistSet;
 pub use dist_vec::DistVec;
 pub use elements::Elements;
 pub use emission::{Emission, Emitted, par_emit, par_emit_with};
+pub use file_lines::FileLines;
 pub use frontier::{Expansion, Frontier, Marker, Outgoing};
 pub use index_range::IndexRange;
 pub use layout::Layout;

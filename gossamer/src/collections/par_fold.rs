@@ -1,7 +1,7 @@
 //! [`par_fold`] and [`par_map_reduce`]: parallel folds over numbers, on all workers.
 
 use crate::collections::IndexRange;
-use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
+use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, of_iteration, on_workers};
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
@@ -185,16 +185,10 @@ where
     let (numbers, trustees) = range.into_parts();
     let of_loop = trustees.clone().unwrap_or_else(|| Trustee::all());
     require_constant::<R>(of_loop.into_iter(), "par_map_reduce");
-    let body = move |numbers: &OwnNumbers, arguments: C| {
-        let (map, mut chunks) = (map(arguments), Vec::<(usize, Option<U>)>::new());
-        numbers.for_each(|number, is_first| {
-            let mapped = map(number);
-            match chunks.last_mut().filter(|_| !is_first) {
-                None => chunks.push((number, Some(mapped))),
-                Some((_, reduced)) => *reduced = reduced.take().map(|before| reduce(before, mapped)),
-            }
-        });
-        chunks
+    let body = move |numbers: OwnNumbers, arguments: C| {
+        let map = map(arguments);
+        let step = |before, number| Some(reduced(before, map(number), reduce));
+        fold_chunks(&numbers, || None, step, of_iteration)
     };
     in_order(on_workers::<N, _, _, _>((numbers, trustees), ChunkLength::Fixed, body, arguments))
         .reduce(|one, other| reduce(one, other))
@@ -211,25 +205,48 @@ where
     F: FnOnce(C) -> G + Send + Copy + 'static,
     G: Fn(A, usize) -> A,
 {
-    let body = move |numbers: &OwnNumbers, (initial, arguments): (A, C)| {
-        let (closure, mut chunks) = (closure(arguments), Vec::<(usize, Option<A>)>::new());
-        numbers.for_each(|number, is_first| {
-            if is_first {
-                chunks.push((number, Some(initial.clone())));
-            }
-            // The value is only absent while the closure has it.
-            if let Some((_, folded)) = chunks.last_mut() {
-                *folded = folded.take().map(|before| closure(before, number));
-            }
-        });
-        chunks
+    let body = move |numbers: OwnNumbers, (initial, arguments): (A, C)| {
+        let closure = closure(arguments);
+        let step = |before: Option<A>, number| before.map(|before| closure(before, number));
+        fold_chunks(&numbers, || Some(initial.clone()), step, of_iteration)
     };
     in_order(on_workers::<N, _, _, _>(range.into_parts(), ChunkLength::Fixed, body, (initial, arguments)))
         .collect()
 }
 
+/// The chunks that a fiber was given, by their first numbers, and what was made of each: nothing if it had nothing.
+pub(super) type ChunkValues<A> = Vec<(usize, Option<A>)>;
+
+/// Folds each chunk that a fiber gets. A value is absent while the step has it.
+pub(super) fn fold_chunks<A>(
+    numbers: &OwnNumbers,
+    initial: impl Fn() -> Option<A>,
+    mut step: impl FnMut(Option<A>, usize) -> Option<A>,
+    say: impl FnOnce(usize, String) -> String,
+) -> ChunkValues<A> {
+    let mut chunks = ChunkValues::new();
+    let fold = |number, is_first| {
+        if is_first {
+            chunks.push((number, initial()));
+        }
+        if let Some((_, folded)) = chunks.last_mut() {
+            *folded = step(folded.take(), number);
+        }
+    };
+    numbers.for_each_saying(fold, say);
+    chunks
+}
+
+/// A value and the next one, reduced.
+pub(super) fn reduced<U>(before: Option<U>, next: U, reduce: impl FnOnce(U, U) -> U) -> U {
+    match before {
+        Some(before) => reduce(before, next),
+        None => next,
+    }
+}
+
 /// The values of chunks, in the order of the chunks' first numbers.
-fn in_order<A>(chunks: Vec<Vec<(usize, Option<A>)>>) -> impl Iterator<Item = A> {
+pub(super) fn in_order<A>(chunks: Vec<ChunkValues<A>>) -> impl Iterator<Item = A> {
     let mut chunks: Vec<_> = chunks.into_iter().flatten().collect();
     chunks.sort_unstable_by_key(|(start, _)| *start);
     chunks.into_iter().filter_map(|(_, value)| value)

@@ -97,7 +97,7 @@ where
     F: FnOnce(C) -> G + Send + Copy + 'static,
     G: Fn(usize),
 {
-    let body = move |numbers: &OwnNumbers, arguments: C| {
+    let body = move |numbers: OwnNumbers, arguments: C| {
         let closure = closure(arguments);
         numbers.for_each(|number, _| closure(number));
     };

@@ -114,7 +114,7 @@ pub(super) fn on_workers<N: 'static, C: NoRef + Clone, U: NoRef, F>(
     arguments: C,
 ) -> Vec<U>
 where
-    F: FnOnce(&OwnNumbers, C) -> U + Send + Copy + 'static,
+    F: FnOnce(OwnNumbers, C) -> U + Send + Copy + 'static,
 {
     let (mut fibers, is_of_all) = (FibersOfCall::new(), trustees.is_none());
     let mut trustees = trustees.unwrap_or_else(|| Trustee::all());
@@ -128,7 +128,7 @@ where
     // Where there is only this node, its fiber here begins sooner by a message for each worker.
     if is_of_all && count == workers && rack::nodes().len() > 1 {
         let body = move |fiber, (numbers, remaining, arguments): (Numbers, Trust<Remaining>, C)| {
-            body(&OwnNumbers { fiber, numbers, remaining }, arguments)
+            body(OwnNumbers { fiber, numbers, remaining }, arguments)
         };
         return on_all_workers::<N, _, _, _>(body, (numbers, remaining, arguments));
     }
@@ -136,7 +136,7 @@ where
         trustees.rotate_left(Trustee::here().index());
     }
     let body = move |(fiber, numbers, remaining, arguments): (usize, Numbers, Trust<Remaining>, C)| {
-        body(&OwnNumbers { fiber, numbers, remaining }, arguments)
+        body(OwnNumbers { fiber, numbers, remaining }, arguments)
     };
     // Not `map`, whose closure would be named as the caller when a panic is reported.
     for (fiber, trustee) in trustees.into_iter().take(count).enumerate() {
@@ -146,10 +146,25 @@ where
     fibers.all_joined()
 }
 
+/// The message of a panic, with the number that the loop was at.
+pub(super) fn of_iteration(number: usize, message: String) -> String {
+    format!("iteration {number}: {message}")
+}
+
 impl OwnNumbers {
     /// Calls a closure for each number, chunk by chunk, until none are left, and tells it whether one of the
     /// [fixed](ChunkLength::Fixed) chunks begins there. After a panic no fiber gets any more.
-    pub(super) fn for_each(&self, mut closure: impl FnMut(usize, bool)) {
+    pub(super) fn for_each(&self, closure: impl FnMut(usize, bool)) {
+        self.for_each_saying(closure, of_iteration);
+    }
+
+    /// Like [`for_each`](Self::for_each); `say` turns the message of a panic, and the number where it happened, into
+    /// the message that goes on.
+    pub(super) fn for_each_saying(
+        &self,
+        mut closure: impl FnMut(usize, bool),
+        say: impl FnOnce(usize, String) -> String,
+    ) {
         let mut at = 0;
         let run = AssertUnwindSafe(|| {
             self.for_each_taken(|number, is_first| {
@@ -162,7 +177,7 @@ impl OwnNumbers {
                 resume_unwind(payload);
             }
             self.remaining.apply_then(const { |remaining: &mut Remaining| remaining.left = 0..0 }, drop);
-            resume_saying(payload, |message| format!("iteration {at}: {message}"));
+            resume_saying(payload, |message| say(at, message));
         }
     }
 

@@ -35,8 +35,8 @@ use std::rc::Rc;
 /// Lets fibers borrow: they run on the caller's worker, and all of them have ended when this returns.
 ///
 /// It is the [`std::thread::scope`] of fibers. If `f` panics or is cancelled, `scope` waits for the fibers and then
-/// continues unwinding; if the caller is [cancelled](crate::JoinHandle::cancel), so are its fibers. If a fiber panics
-/// and is not joined, `scope` panics. Nothing travels, so a fiber may capture and return anything that lives as long
+/// continues unwinding; if the caller is [cancelled](crate::JoinHandle::cancel) while it waits, so are its fibers, and
+/// when they have ended, `scope` unwinds it. If a fiber panics and is not joined, `scope` panics. Nothing travels, so a fiber may capture and return anything that lives as long
 /// as the scope, even an `Rc`, and needs no macro.
 ///
 /// The fibers take turns on one worker: they wait at the same time, but do not compute at the same time. Starting one
@@ -74,7 +74,10 @@ where
     let state = Rc::new(ScopeState { fiber, children, cancelled: Cell::new(false), failed });
     let scope = Scope { state, scope: PhantomData, env: PhantomData };
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    scope.state.wait();
+    if scope.state.wait() && outcome.is_ok() {
+        // Its fibers may have ended in the middle of their work.
+        with_worker(Worker::unwind_if_cancelled);
+    }
     match (outcome, scope.state.take_failure()) {
         (Err(payload), _) => panic::resume_unwind(payload),
         (Ok(_), Some(error)) => panic!("{error}"),
@@ -203,8 +206,9 @@ impl ScopeState {
             .for_each(|job| here.cancel_job(here.index, *job));
     }
 
-    /// Waits for all fibers of the scope. If the waiting fiber is cancelled, so are they.
-    fn wait(&self) {
+    /// Waits for all fibers of the scope, and returns whether there were any. If the waiting fiber is cancelled, so are
+    /// they.
+    fn wait(&self) -> bool {
         /// A6: unwinding is impossible while fibers borrow what it would destroy.
         struct Abort;
         impl Drop for Abort {
@@ -216,7 +220,7 @@ impl ScopeState {
             }
         }
         if self.is_empty() {
-            return;
+            return false;
         }
         let abort = Abort;
         let noted = Fiber::note_wait(Wait::in_call("scope"));
@@ -230,6 +234,7 @@ impl ScopeState {
         }
         drop(noted);
         std::mem::forget(abort);
+        true
     }
 
     /// Notes the outcome of a fiber, in case nobody joins it.

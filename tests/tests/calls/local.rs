@@ -169,13 +169,41 @@ fn a_scope_whose_fiber_is_cancelled_cancels_its_fibers_and_outlives_them() {
                 });
             }));
             seen.set(borrowed.get());
-            outcome.is_ok()
+            outcome.is_err()
         });
         yield_now();
         yield_now();
         fiber.cancel();
         assert_eq!((fiber.join(), ended.get()), (true, 10));
     });
+}
+
+#[test]
+fn nothing_follows_a_scope_whose_fibers_were_cancelled_with_it() {
+    static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
+    fn half_done() -> u64 {
+        let mut data = [0_u64; 4];
+        scope(|s| {
+            for value in &mut data {
+                s.spawn(move || {
+                    sleep(FOR_EVER);
+                    *value += 1;
+                });
+            }
+        });
+        FOLLOWED.fetch_add(1, Ordering::Relaxed);
+        data.iter().sum()
+    }
+    in_runtime(1, || {
+        let (fiber, nested) = (spawn_local(half_done), spawn_local(|| scope(|s| s.spawn(half_done).join())));
+        drop(spawn_local(half_done)); // until the end of the runtime
+        (0..3).for_each(|_| yield_now());
+        for fiber in [fiber, nested] {
+            fiber.cancel();
+            assert!(fiber.try_join().unwrap_err().to_string().contains("cancelled"));
+        }
+    });
+    assert_eq!(FOLLOWED.load(Ordering::Relaxed), 0);
 }
 
 #[test]

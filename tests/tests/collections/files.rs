@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::{env, fs, process};
 
 /// A file of this test, which is removed with it.
-struct Scratch(PathBuf);
+pub struct Scratch(pub PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         Self(env::temp_dir().join(format!("gossamer-{}-{name}", process::id())))
     }
 }

@@ -5,6 +5,7 @@ mod cancelling;
 mod captures;
 mod chosen;
 mod emissions;
+mod file_lines;
 mod files;
 mod folds;
 mod frontier;

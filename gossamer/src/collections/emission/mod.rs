@@ -3,6 +3,7 @@
 mod domain;
 mod emitted;
 mod into_maps;
+mod lines;
 mod maps;
 pub(crate) mod numbers;
 mod update_handle;
@@ -24,7 +25,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use update_handle::{UpdateHandle, VectorIndex};
 
-/// A prepared loop that emits: what [`DistVec::par_emit`], [`DistMap::par_emit`](crate::collections::DistMap::par_emit) and [`par_emit`] return.
+/// A prepared loop that emits: what [`DistVec::par_emit`], [`DistMap::par_emit`](crate::collections::DistMap::par_emit),
+/// [`FileLines::par_emit`](crate::collections::FileLines::par_emit) and [`par_emit`] return.
 /// [`apply_to`](Self::apply_to), [`merge_into`](Self::merge_into) or [`update_into`](Self::update_into) runs it.
 ///
 /// The first closure is called for each element, where it is, and [pushes](Emitted::push) pairs of an index or a key,

@@ -181,6 +181,7 @@ impl Domain for IndexRange {
     where
         F: FnOnce(&OwnNumbers, C) -> u64 + Send + Copy + 'static,
     {
+        let run = move |own: OwnNumbers, arguments: C| run(&own, arguments);
         on_workers::<N, _, _, _>(self.clone().into_parts(), ChunkLength::Timed, run, arguments)
     }
 

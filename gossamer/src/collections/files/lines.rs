@@ -2,12 +2,15 @@
 
 use crate::collections::DistVec;
 use crate::collections::exchange::balanced;
+use crate::collections::files::text::{TextFile, TextPiece};
 use crate::collections::files::{FileFailure, all_done};
 use crate::trust::FibersOfCall;
 use crate::{Trust, Trustee, entrust, spawn_on_with, unblock};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
+
+/// Bytes of the file that are read at once.
+const PIECE: u64 = 256 << 10;
 
 impl DistVec<String> {
     /// The lines of a text file, without what ends them (`\n`, or `\r\n`), in blocks over all workers.
@@ -79,31 +82,17 @@ impl DistVec<String> {
 
 /// The lines that begin in one of `parts` equal parts of a file.
 fn read_lines(path: &Path, part: usize, parts: usize) -> io::Result<Vec<String>> {
-    let file = File::open(path)?;
-    let len = u128::from(file.metadata()?.len());
-    let cut = |part: usize| (len * part as u128 / parts as u128) as u64;
-    let (mut at, end) = (cut(part), cut(part + 1));
-    let (mut reader, mut line, mut lines) = (BufReader::with_capacity(1 << 16, file), Vec::new(), Vec::new());
-    if at > 0 {
-        // The line that contains the byte before this part begins before it.
-        reader.seek(SeekFrom::Start(at - 1))?;
-        at = at - 1 + reader.skip_until(b'\n')? as u64;
-    }
-    while at < end {
-        line.clear();
-        let read = reader.read_until(b'\n', &mut line)?;
-        if read == 0 {
-            break;
-        }
-        if line.last() == Some(&b'\n') {
-            line.pop();
-            line.pop_if(|last| *last == b'\r');
-        }
-        let text = std::str::from_utf8(&line).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("the line at byte {at} is not UTF-8: {error}"))
+    let file = TextFile::open(path)?;
+    let cut = |part: usize| (u128::from(file.len()) * part as u128 / parts as u128) as u64;
+    let (mut lines, mut piece, mut at) = (Vec::new(), TextPiece::default(), cut(part));
+    while at < cut(part + 1) {
+        let end = cut(part + 1).min(at + PIECE);
+        piece = file.read(at..end, piece)?;
+        let read = piece.lines().map_err(|(line, wrong)| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("the line at byte {line} is {wrong}"))
         })?;
-        lines.push(text.to_owned());
-        at += read as u64;
+        lines.extend(read.map(|(_, line)| line.to_owned()));
+        at = end;
     }
     Ok(lines)
 }

@@ -4,6 +4,7 @@
 mod bytes;
 mod lines;
 mod numbers;
+pub(super) mod text;
 
 use crate::{NoRef, rack};
 use std::io;
@@ -11,20 +12,20 @@ use std::path::Path;
 
 /// An error of a file on some node, on its way to the caller.
 #[derive(NoRef)]
-struct FileFailure {
+pub(super) struct FileFailure {
     code: Option<i32>,
-    message: String,
+    pub(super) message: String,
 }
 
 impl FileFailure {
-    fn new(doing: &str, path: &Path, error: &io::Error) -> Self {
+    pub(super) fn new(doing: &str, path: &Path, error: &io::Error) -> Self {
         let node = rack::this_node().index();
         let message = format!("{doing} {} on node {node}: {error}", path.display());
         Self { code: error.raw_os_error(), message }
     }
 
     /// An error without a system code is about the content of the file.
-    fn into_error(self) -> io::Error {
+    pub(super) fn into_error(self) -> io::Error {
         let kind =
             self.code.map_or(io::ErrorKind::InvalidData, |code| io::Error::from_raw_os_error(code).kind());
         io::Error::new(kind, self.message)

@@ -1,0 +1,160 @@
+//! [`OwnLines`]: what the fiber of one worker has of the lines of a file, and how it goes through them.
+
+use crate::collections::files::FileFailure;
+use crate::collections::files::text::{TextFile, TextPiece};
+use crate::collections::par_fold::{ChunkValues, fold_chunks};
+use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
+use crate::lane::catch::{Caught, resume};
+use crate::{NoRef, Trustee, unblock, yield_now};
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The longest piece of a file that is read at once, and the shortest, so that each worker gets some of a short file.
+const LONGEST: u64 = 256 << 10;
+const SHORTEST: u64 = 4 << 10;
+/// Pieces for each worker, if they are no longer and no shorter than that.
+const PIECES: u64 = 16;
+/// How long a fiber goes on before the other fibers of its worker get a turn.
+const TURN: Duration = Duration::from_micros(100);
+/// Lines between two looks at the clock.
+const BETWEEN: usize = 16;
+
+/// A file that is cut into pieces of one length.
+#[derive(Clone, Debug, NoRef)]
+pub(super) struct Pieces {
+    path: PathBuf,
+    len: u64,
+    length: u64,
+}
+
+impl Pieces {
+    pub(super) fn new(path: PathBuf, len: u64, workers: usize) -> Self {
+        Self { path, len, length: (len / (PIECES * workers as u64)).clamp(SHORTEST, LONGEST) }
+    }
+
+    fn count(&self) -> usize {
+        self.len.div_ceil(self.length) as usize
+    }
+
+    fn range(&self, number: usize) -> Range<u64> {
+        let start = number as u64 * self.length;
+        start..self.len.min(start + self.length)
+    }
+}
+
+/// Runs a closure in a fiber on each of some workers (on all, if none are named), which share the lines, and returns the
+/// results. It captures what [`on_workers`] allows.
+#[track_caller]
+pub(super) fn on_workers_of<N: 'static, C: NoRef + Clone, U: NoRef, F>(
+    (pieces, trustees): (Pieces, Option<Vec<Trustee>>),
+    chunks: ChunkLength,
+    body: F,
+    arguments: C,
+) -> Vec<U>
+where
+    F: FnOnce(&OwnLines, C) -> U + Send + Copy + 'static,
+{
+    let body = move |numbers: OwnNumbers, (pieces, arguments): (Pieces, C)| {
+        body(&OwnLines { numbers, pieces }, arguments)
+    };
+    on_workers::<N, _, _, _>((0..pieces.count(), trustees), chunks, body, (pieces, arguments))
+}
+
+/// The pieces of a file that one fiber gets.
+pub struct OwnLines {
+    numbers: OwnNumbers,
+    pieces: Pieces,
+}
+
+impl OwnLines {
+    /// Calls a closure for each line, with the place where it begins, until no pieces are left.
+    ///
+    /// # Panics
+    /// If the closure does, with the line; if the file cannot be read.
+    pub(in crate::collections) fn for_each(&self, mut closure: impl FnMut(u64, &str)) {
+        let reader = Reader::new(&self.pieces);
+        let visit = |number, _| reader.for_each(number, &mut closure);
+        self.numbers.for_each_saying(visit, |_, message| reader.said(message));
+    }
+
+    /// Folds the lines of each chunk.
+    ///
+    /// # Panics
+    /// Like [`for_each`](Self::for_each).
+    pub(super) fn fold<A>(
+        &self,
+        initial: impl Fn() -> Option<A>,
+        step: impl Fn(Option<A>, u64, &str) -> Option<A>,
+    ) -> ChunkValues<A> {
+        let reader = Reader::new(&self.pieces);
+        let fold = |mut value: Option<A>, number| {
+            reader.for_each(number, &mut |at, line: &str| value = step(value.take(), at, line));
+            value
+        };
+        fold_chunks(&self.numbers, initial, fold, |_, message| reader.said(message))
+    }
+}
+
+/// Reads the pieces of a file, one after another.
+struct Reader<'a> {
+    pieces: &'a Pieces,
+    file: RefCell<Option<Arc<TextFile>>>,
+    /// The memory of the latest piece.
+    spare: Cell<TextPiece>,
+    /// Where the line begins that the closure has.
+    at: Cell<Option<u64>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(pieces: &'a Pieces) -> Self {
+        Self { pieces, file: RefCell::new(None), spare: Cell::default(), at: Cell::new(None) }
+    }
+
+    fn for_each(&self, number: usize, closure: &mut impl FnMut(u64, &str)) {
+        let piece = self.read(self.pieces.range(number)).unwrap_or_else(|error| self.fail(&error));
+        let lines = piece.lines().unwrap_or_else(|(line, wrong)| {
+            self.fail(&io::Error::other(format!("the line at byte {line} is {wrong}")))
+        });
+        let mut begun = Instant::now();
+        for (count, (at, line)) in lines.enumerate() {
+            self.at.set(Some(at));
+            closure(at, line);
+            if count % BETWEEN == BETWEEN - 1 && begun.elapsed() > TURN {
+                yield_now();
+                begun = Instant::now();
+            }
+        }
+        self.at.set(None);
+        self.spare.set(piece);
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<TextPiece> {
+        let (spare, opened) = (self.spare.take(), self.file.borrow().clone());
+        let Pieces { path, len, .. } = self.pieces.clone();
+        let (file, piece) = unblock(move || -> io::Result<_> {
+            let open = |path: &Path| TextFile::open(path)?.up_to(len);
+            let file = opened.map_or_else(|| open(&path).map(Arc::new), Ok)?;
+            let piece = file.read(range, spare)?;
+            Ok((file, piece))
+        })?;
+        *self.file.borrow_mut() = Some(file);
+        Ok(piece)
+    }
+
+    fn fail(&self, error: &io::Error) -> ! {
+        let FileFailure { message, .. } = FileFailure::new("reading lines of", &self.pieces.path, error);
+        resume(Caught { message, place: None })
+    }
+
+    /// The message of a panic, with the line that the closure had.
+    fn said(&self, message: String) -> String {
+        match self.at.get() {
+            Some(at) => format!("the line at byte {at} of {}: {message}", self.pieces.path.display()),
+            None => message,
+        }
+    }
+}
