@@ -279,6 +279,8 @@ impl<T: NoRef> DistQueue<T> {
         let id = claim.id();
         let remaining = entrust(Outstanding { items, is_stopped: false, _claim: claim });
         let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Outstanding>, C)| {
+            // If an item that others have cannot travel, the loop ends, too.
+            let _stop = StopOnDrop(remaining.clone());
             queue.work(number, &remaining, closure(arguments));
         };
         // If the caller is cancelled, they end with their present items, so that no item is lost.

@@ -179,14 +179,9 @@ struct Expected<K, U> {
 
 impl<K, U> Expected<K, U> {
     fn arrive(self, outcome: Result<U, DelegationError>) {
-        if let Some(queue) = self.queue.upgrade() {
-            if let Some(key) = queue.take_key(self.place) {
-                queue.arrived.push((key, outcome));
-            }
-        } else if let Err(error) = outcome
-            && !matches!(error.reason(), Reason::Ended | Reason::Cancelled)
-        {
-            print(&format!("gossamer: {error}; its reply was awaited by nobody\n"));
+        let Some(queue) = self.queue.upgrade() else { return tell_failure(outcome) };
+        if let Some(key) = queue.take_key(self.place) {
+            queue.arrived.push((key, outcome));
         }
     }
 }
@@ -203,6 +198,24 @@ impl<K, U> Drop for Expected<K, U> {
             // Last, since dropping the key of a request that was not sent may run code of the program.
             drop(key);
         }
+    }
+}
+
+impl<K, U> Drop for ReplyQueue<K, U> {
+    /// Failures that have arrived are told, as those that arrive later are.
+    fn drop(&mut self) {
+        while let Some((_, outcome)) = self.arrived.pop() {
+            tell_failure(outcome);
+        }
+    }
+}
+
+/// Prints the failure of a request whose result nobody takes any more.
+fn tell_failure<U>(outcome: Result<U, DelegationError>) {
+    if let Err(error) = outcome
+        && !matches!(error.reason(), Reason::Ended | Reason::Cancelled)
+    {
+        print(&format!("gossamer: {error}; its reply was awaited by nobody\n"));
     }
 }
 

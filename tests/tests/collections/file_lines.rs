@@ -170,7 +170,7 @@ fn a_file_that_is_not_text_or_becomes_shorter_is_told_with_its_node() {
         let read = lines(&file);
         fs::write(&file.0, "go").unwrap();
         let text = count(&read);
-        assert!(text.contains("it has 2 bytes, and had 16 when it was opened"), "{text}");
+        assert!(text.contains("it has 2 bytes, and had 16 before"), "{text}");
         fs::remove_file(&file.0).unwrap();
         let text = count(&read);
         assert!(text.contains("-bad-lines on node 0: No such file"), "{text}");

@@ -5,8 +5,9 @@ use gossamer::collections::{DistVec, Layout};
 use gossamer::stream::{self, Geometry, ReceiveEnd};
 use gossamer::{Trustee, spawn_on_with};
 use integration_tests::{in_runtime, on_nodes};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 use std::{env, fs, process};
 
 /// A file of this test, which is removed with it.
@@ -152,5 +153,51 @@ fn what_is_missing_of_a_vector_is_told_and_what_follows_is_left_to_be_read() {
         let mut short = [0; 3];
         let error = DistVec::filled(2, 1_u16).to_writer(&mut short[..]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WriteZero);
+    });
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_read() {
+    in_runtime(2, || {
+        let kernels = "/proc/self/status";
+        for path in ["/", "/dev/null", "/dev/zero", kernels] {
+            let errors =
+                [DistVec::from_lines(path).unwrap_err(), DistVec::<u8>::from_file(path).unwrap_err()];
+            for error in errors {
+                assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+                let why = if path == kernels { "says that its length is 0" } else { "not a regular file" };
+                assert!(error.to_string().contains(&format!("{path} on node 0: it ")), "{error}");
+                assert!(error.to_string().contains(why), "{error}");
+            }
+        }
+    });
+}
+
+#[test]
+fn lines_that_are_added_while_a_file_is_read_hide_no_others() {
+    in_runtime(2, || {
+        let file = Scratch::new("growing");
+        let old: String = (0..1000).map(|number| format!("{number}\n")).collect();
+        fs::write(&file.0, &old).unwrap();
+        let (path, all) = (file.0.clone(), Trustee::all());
+        // The second worker reads its part after the file has grown.
+        let busy = spawn_on_with(
+            all[1],
+            const {
+                |path: PathBuf| {
+                    std::thread::sleep(Duration::from_millis(50));
+                    let mut file = fs::File::options().append(true).open(path).unwrap();
+                    file.write_all("more\n".repeat(500).as_bytes()).unwrap();
+                }
+            },
+            path,
+        );
+        let lines = DistVec::from_lines(&file.0).unwrap().to_vec();
+        busy.join();
+        assert!(
+            lines.iter().eq(old.lines().collect::<Vec<_>>().iter()) || lines.len() == 1500,
+            "{}",
+            lines.len()
+        );
     });
 }

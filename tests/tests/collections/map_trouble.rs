@@ -188,3 +188,25 @@ fn a_copy_that_panics_reaches_who_asked_for_many_values_and_spares_the_map() {
         assert!(text.contains("blocking `gather`"), "{text}");
     });
 }
+
+/// A key that may panic when it is dropped.
+#[derive(NoRef, PartialEq, Eq, Hash)]
+struct Heavy(u64);
+
+impl Drop for Heavy {
+    fn drop(&mut self) {
+        assert!(self.0 != 3 || std::thread::panicking(), "three is dropped");
+    }
+}
+
+#[test]
+fn a_map_counts_right_after_a_key_that_panics_when_it_is_dropped() {
+    isolated(|| {
+        gossamer::run(workers(1), || {
+            let map = DistMap::new();
+            (0..5).for_each(|key| _ = map.insert(Heavy(key), key));
+            panic_text(|| map.remove(Heavy(3)));
+            assert_eq!((map.len(), map.map_all(|entries| entries.iter().count())), (4, vec![4]));
+        });
+    });
+}

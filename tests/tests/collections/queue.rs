@@ -1,8 +1,11 @@
 //! Queues of work that makes more work.
 
 use gossamer::collections::{DistQueue, DistVec, Layout};
-use gossamer::{Trust, Trustee, entrust, spawn_local, spawn_on, yield_now};
+use gossamer::{NoRef, Trust, Trustee, entrust, sleep, spawn_local, spawn_on, yield_now};
 use integration_tests::{Tally, in_runtime, on_nodes, panic_text, wait_until};
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
 
 #[test]
 fn each_item_and_what_follows_from_it_is_done_once() {
@@ -146,5 +149,27 @@ fn a_queue_is_printed_with_its_workers_and_some_items() {
         assert!(text.starts_with("DistQueue(22 items") && text.ends_with("\"5\", ..]"), "{text}");
         let text = entrust(queue).apply(|queue| format!("{queue:?}"));
         assert_eq!(text, "DistQueue(over 2 workers)");
+    });
+}
+
+/// A key that is hashed on the first worker only.
+#[derive(NoRef, PartialEq, Eq)]
+struct Homebound(u64);
+
+impl Hash for Homebound {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        assert_eq!(Trustee::here().index(), 0, "it is hashed on no other worker");
+        self.0.hash(state);
+    }
+}
+
+#[test]
+fn a_loop_ends_though_an_item_that_another_worker_takes_does_not_arrive() {
+    on_nodes(2, 1, || {
+        let queue: DistQueue<HashSet<Homebound>> = DistQueue::new();
+        queue.extend((0..60).map(|key| HashSet::from([Homebound(key)])));
+        let wait = const { |_: HashSet<Homebound>, _: &mut Vec<_>| sleep(Duration::from_millis(1)) };
+        let text = panic_text(|| queue.par_for_each(wait));
+        assert!(text.contains("it is hashed on no other worker"), "{text}");
     });
 }

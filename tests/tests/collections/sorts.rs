@@ -5,8 +5,9 @@ use fastrand::Rng;
 use gossamer::collections::{DistVec, Layout};
 use gossamer::{NoRef, TeamMember, Trustee, Workers, spawn_local, spawn_on_with, yield_now};
 use integration_tests::{in_runtime, isolated, on_nodes, panic_text, text_of};
+use std::cmp::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{self, AtomicUsize};
 
 /// How many elements there are, with how many different keys.
 const INPUTS: [(usize, u64); 4] = [(0, 5), (2, 5), (2000, 5), (2000, u64::MAX)];
@@ -81,8 +82,8 @@ static COMPARISONS: AtomicUsize = AtomicUsize::new(0);
 static PANICS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 fn compare(one: u64, other: u64) -> std::cmp::Ordering {
-    let number = COMPARISONS.fetch_add(1, Ordering::Relaxed);
-    assert!(number != PANICS.load(Ordering::Relaxed), "planned");
+    let number = COMPARISONS.fetch_add(1, atomic::Ordering::Relaxed);
+    assert!(number != PANICS.load(atomic::Ordering::Relaxed), "planned");
     one.cmp(&other)
 }
 
@@ -93,15 +94,15 @@ fn a_comparison_that_panics_at_any_time_loses_no_element() {
             for layout in [Layout::block(200), Layout::cyclic(200)] {
                 let shuffled =
                     || DistVec::from_fn(layout.clone(), const { |index| index as u64 * 7919 % 200 });
-                COMPARISONS.store(0, Ordering::Relaxed);
+                COMPARISONS.store(0, atomic::Ordering::Relaxed);
                 shuffled().par_sort_by(|one, other| compare(*one, *other));
-                for panics in (0..COMPARISONS.swap(0, Ordering::Relaxed)).step_by(13) {
+                for panics in (0..COMPARISONS.swap(0, atomic::Ordering::Relaxed)).step_by(13) {
                     let vector = shuffled();
-                    PANICS.store(panics, Ordering::Relaxed);
+                    PANICS.store(panics, atomic::Ordering::Relaxed);
                     let sorted = catch_unwind(AssertUnwindSafe(|| {
                         vector.par_sort_by(|one, other| compare(*one, *other));
                     }));
-                    PANICS.store(usize::MAX, Ordering::Relaxed);
+                    PANICS.store(usize::MAX, atomic::Ordering::Relaxed);
                     assert!(sorted.is_err(), "comparison {panics} panics");
                     let mut left = vector.to_vec();
                     left.sort_unstable();
@@ -109,7 +110,7 @@ fn a_comparison_that_panics_at_any_time_loses_no_element() {
                     // Nothing of the one that failed is in its way. It ends after what the other worker still compares.
                     vector.par_sort();
                     assert!(vector.to_vec().into_iter().eq(0..200), "{panics}");
-                    COMPARISONS.store(0, Ordering::Relaxed);
+                    COMPARISONS.store(0, atomic::Ordering::Relaxed);
                 }
             }
         });
@@ -223,8 +224,8 @@ static DROPS: AtomicUsize = AtomicUsize::new(0);
 
 impl Drop for Dropped {
     fn drop(&mut self) {
-        let number = DROPS.fetch_add(1, Ordering::Relaxed);
-        assert!(number != PANICS.load(Ordering::Relaxed) || std::thread::panicking(), "planned");
+        let number = DROPS.fetch_add(1, atomic::Ordering::Relaxed);
+        assert!(number != PANICS.load(atomic::Ordering::Relaxed) || std::thread::panicking(), "planned");
     }
 }
 
@@ -234,14 +235,37 @@ fn an_element_whose_destructor_panics_in_a_sort_takes_no_other_along() {
         in_runtime(2, || {
             for panics in 0..60 {
                 let vector = DistVec::from_fn(40, const { |index| Dropped(index * 17 % 40) });
-                DROPS.store(0, Ordering::Relaxed);
-                PANICS.store(panics, Ordering::Relaxed);
+                DROPS.store(0, atomic::Ordering::Relaxed);
+                PANICS.store(panics, atomic::Ordering::Relaxed);
                 _ = catch_unwind(AssertUnwindSafe(|| vector.par_sort()));
-                PANICS.store(usize::MAX, Ordering::Relaxed);
+                PANICS.store(usize::MAX, atomic::Ordering::Relaxed);
                 let mut left: Vec<usize> = vector.to_vec().iter().map(|element| element.0).collect();
                 left.sort_unstable();
                 assert!(left.into_iter().eq(0..40), "{panics}");
             }
         });
     });
+}
+
+#[test]
+fn a_comparison_whose_answers_change_loses_no_element() {
+    in_runtime(1, || {
+        let here = Trustee::here();
+        let mut refused = 0;
+        for seed in 0..30_000 {
+            fastrand::seed(seed);
+            let len = fastrand::usize(..20);
+            let vector = DistVec::from_fn(Layout::block(len).on(&[here, here, here]), |index| index);
+            refused += usize::from(catch_unwind(AssertUnwindSafe(|| vector.par_sort_by(answer))).is_err());
+            let mut left = vector.to_vec();
+            left.sort_unstable();
+            assert!(left.into_iter().eq(0..len), "seed {seed}");
+        }
+        assert!(refused > 0, "some orders are not found out by a slice's sort");
+    });
+}
+
+/// Right most of the time.
+fn answer(one: &usize, other: &usize) -> Ordering {
+    if fastrand::u8(..4) == 0 { other.cmp(one) } else { one.cmp(other) }
 }

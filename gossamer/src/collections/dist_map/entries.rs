@@ -245,8 +245,8 @@ impl<K: Hash + Eq, V> Entries<K, V> {
     pub(in crate::collections) fn remove(&mut self, hash: u64, key: &K) -> Option<V> {
         let bucket = self.bucket_of(hash);
         let found = self.buckets[bucket].table.find_entry(in_table(hash), |(there, _)| there == key).ok()?;
+        self.len -= 1; // before the key is dropped, which may panic
         let ((_, value), _) = found.remove();
-        self.len -= 1;
         Some(value)
     }
 

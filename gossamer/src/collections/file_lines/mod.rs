@@ -4,14 +4,13 @@ mod own_lines;
 
 pub(super) use own_lines::OwnLines;
 
-use crate::collections::files::FileFailure;
-use crate::collections::files::text::TextFile;
+use crate::collections::files::regular;
 use crate::collections::par_fold::{in_order, reduced};
 use crate::collections::self_scheduling::ChunkLength;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trustee, WithoutCaptures, blocking};
+use crate::{NoRef, Trustee, WithoutCaptures};
 use own_lines::{Pieces, on_workers_of};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,8 +45,8 @@ use std::path::{Path, PathBuf};
 /// All nodes need the file under this path.
 ///
 /// # Panics
-/// A loop panics if its closure does, with the byte where the line begins: the chunks that have begun are finished, and
-/// no others begin. Also with the node's number if it cannot read the file, if the file has become shorter, or if a line is
+/// A loop panics if its closure does, with the byte where the line begins: the chunks that have begun, and the two that
+/// each worker begins with, are finished, and no others begin. Also with the node's number if it cannot read the file, if the file has become shorter, or if a line is
 /// not UTF-8; where the caller cannot wait; on a thread that is not a worker.
 #[derive(Clone, Debug, NoRef)]
 pub struct FileLines {
@@ -74,15 +73,11 @@ impl FileLines {
     #[track_caller]
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
-        let file = path.clone();
-        let opened = blocking::unblock_as("FileLines::open", move || TextFile::open(&file))?;
-        let opened =
-            opened.map_err(|error| FileFailure::new("reading lines of", &path, &error).into_error())?;
-        Ok(Self { len: opened.len(), path, trustees: None })
+        Ok(Self { len: regular::length("open", "reading lines of", &path)?, path, trustees: None })
     }
 
-    /// The same lines, for these workers. Only their nodes need the file. A worker that is listed twice gets two
-    /// fibers, so that one can go on while the closure of the other waits.
+    /// The same lines, for these workers. Only their nodes, and the caller's, need the file. A worker that is listed
+    /// twice gets two fibers, so that one can go on while the closure of the other waits.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

@@ -9,7 +9,7 @@ use crate::{NoRef, Trustee, unblock, yield_now};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -136,8 +136,7 @@ impl<'a> Reader<'a> {
         let (spare, opened) = (self.spare.take(), self.file.borrow().clone());
         let Pieces { path, len, .. } = self.pieces.clone();
         let (file, piece) = unblock(move || -> io::Result<_> {
-            let open = |path: &Path| TextFile::open(path)?.up_to(len);
-            let file = opened.map_or_else(|| open(&path).map(Arc::new), Ok)?;
+            let file = opened.map_or_else(|| TextFile::open(&path, len).map(Arc::new), Ok)?;
             let piece = file.read(range, spare)?;
             Ok((file, piece))
         })?;

@@ -3,14 +3,15 @@
 use crate::collections::DistVec;
 use crate::collections::exchange::balanced;
 use crate::collections::files::text::{TextFile, TextPiece};
-use crate::collections::files::{FileFailure, all_done};
+use crate::collections::files::{FileFailure, all_done, regular};
 use crate::trust::FibersOfCall;
 use crate::{Trust, Trustee, entrust, spawn_on_with, unblock};
-use std::io;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the file that are read at once.
-const PIECE: u64 = 256 << 10;
+const PIECE: usize = 256 << 10;
 
 impl DistVec<String> {
     /// The lines of a text file, without what ends them (`\n`, or `\r\n`), in blocks over all workers.
@@ -31,8 +32,8 @@ impl DistVec<String> {
     /// workers have the same number. Four fibers on each worker.
     ///
     /// # Errors
-    /// If a node cannot read the file, or a line is not UTF-8. Data that is written to the file meanwhile may or may
-    /// not be read.
+    /// If a node cannot read the file, it is not a regular one or becomes shorter, or a line is not UTF-8. What is added
+    /// to the file meanwhile is not read.
     ///
     /// # Panics
     /// Like [`from_fn`](Self::from_fn).
@@ -41,7 +42,8 @@ impl DistVec<String> {
         Self::from_lines_on(path, &Trustee::all())
     }
 
-    /// Like [`from_lines`](Self::from_lines), in blocks over these workers. Only their nodes need the file.
+    /// Like [`from_lines`](Self::from_lines), in blocks over these workers. Only their nodes, and the caller's, need
+    /// the file.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(3), || {
@@ -62,37 +64,35 @@ impl DistVec<String> {
     #[track_caller]
     pub fn from_lines_on(path: impl AsRef<Path>, trustees: &[Trustee]) -> io::Result<Self> {
         assert!(!trustees.is_empty(), "lines on no workers have no place");
+        let path = path.as_ref();
+        let len = regular::length("from_lines", "reading lines of", path)?;
         let read = const {
-            |(path, part, parts): (PathBuf, usize, usize)| -> Result<(Trust<Vec<String>>, usize), FileFailure> {
+            |(path, range, len): (PathBuf, Range<u64>, u64)| -> Result<(Trust<Vec<String>>, usize), FileFailure> {
                 let file = path.clone();
-                let lines = unblock(move || read_lines(&file, part, parts));
+                let lines = unblock(move || read_lines(&file, range, len));
                 let lines = lines.map_err(|error| FileFailure::new("reading lines of", &path, &error))?;
                 let count = lines.len();
                 Ok((entrust(lines), count))
             }
         };
-        let path = path.as_ref().to_owned();
+        let cut = |part: usize| (u128::from(len) * part as u128 / trustees.len() as u128) as u64;
         let start = |(part, trustee): (usize, &Trustee)| {
-            spawn_on_with(*trustee, read, (path.clone(), part, trustees.len()))
+            spawn_on_with(*trustee, read, (path.to_owned(), cut(part)..cut(part + 1), len))
         };
         let fibers: FibersOfCall<_> = trustees.iter().enumerate().map(start).collect();
         Ok(balanced(all_done(fibers.joined())?))
     }
 }
 
-/// The lines that begin in one of `parts` equal parts of a file.
-fn read_lines(path: &Path, part: usize, parts: usize) -> io::Result<Vec<String>> {
-    let file = TextFile::open(path)?;
-    let cut = |part: usize| (u128::from(file.len()) * part as u128 / parts as u128) as u64;
-    let (mut lines, mut piece, mut at) = (Vec::new(), TextPiece::default(), cut(part));
-    while at < cut(part + 1) {
-        let end = cut(part + 1).min(at + PIECE);
-        piece = file.read(at..end, piece)?;
+/// The lines that begin in some bytes of a file, of which the first `len` are read.
+fn read_lines(path: &Path, Range { start, end }: Range<u64>, len: u64) -> io::Result<Vec<String>> {
+    let (file, mut lines, mut piece) = (TextFile::open(path, len)?, Vec::new(), TextPiece::default());
+    for at in (start..end).step_by(PIECE) {
+        piece = file.read(at..end.min(at + PIECE as u64), piece)?;
         let read = piece.lines().map_err(|(line, wrong)| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("the line at byte {line} is {wrong}"))
+            io::Error::new(ErrorKind::InvalidData, format!("the line at byte {line} is {wrong}"))
         })?;
         lines.extend(read.map(|(_, line)| line.to_owned()));
-        at = end;
     }
     Ok(lines)
 }

@@ -1,6 +1,6 @@
 //! Numbers, and arrays of numbers, as bytes in a file.
 
-use crate::collections::files::{FileFailure, all_done};
+use crate::collections::files::{FileFailure, all_done, regular};
 use crate::collections::layout::Spread;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
@@ -8,7 +8,7 @@ use crate::trust::FibersOfCall;
 use crate::wire::row::Row;
 use crate::wire::shape::Shape;
 use crate::{NoRef, Trust, Trustee, entrust, spawn_on_with, unblock};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -38,10 +38,10 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// straight to its final place. All nodes need the file under this path.
     ///
     /// # Errors
-    /// If a node cannot read the file, or it ends within a number.
+    /// If a node cannot read the file, or has no memory for it; if it is not a regular one, or ends within a number.
     ///
     /// # Panics
-    /// Like [`from_fn`](Self::from_fn); if there is no memory for a part.
+    /// Like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn from_file(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::from_file_on(path, &Trustee::all())
@@ -71,7 +71,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         const { assert_number::<T>() };
         let path = path.as_ref();
         let failed = |error: &io::Error| FileFailure::new("reading", path, error).into_error();
-        let bytes = fs::metadata(path).map_err(|error| failed(&error))?.len();
+        let bytes = regular::length("from_file", "reading", path)?;
         let len = usize::try_from(bytes).ok().filter(|bytes| bytes.is_multiple_of(size_of::<T>()));
         let Some(len) = len.map(|bytes| bytes / size_of::<T>()) else {
             let text = format!("{bytes} bytes are not whole values of {} each", size_of::<T>());

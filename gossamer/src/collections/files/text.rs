@@ -1,7 +1,8 @@
 //! A text file, of which each worker reads some of the lines, piece by piece.
 
-use std::fs::{self, File};
-use std::io;
+use crate::collections::files::regular;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -27,39 +28,16 @@ pub(in crate::collections) struct TextPiece {
 }
 
 impl TextFile {
-    /// # Errors
-    /// If it cannot be opened, or is not a file that has a length.
-    pub(in crate::collections) fn open(path: &Path) -> io::Result<Self> {
-        // Before it is opened, which would wait for the other end of a pipe.
-        if !fs::metadata(path)?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
-        let file = File::open(path)?;
-        let len = file.metadata()?.len();
-        if len == 0 && file.read_at(&mut [0], 0)? > 0 {
-            return Err(io::Error::other(
-                "it has bytes, but says that its length is 0, as files of the kernel do",
-            ));
-        }
-        Ok(Self { file, len })
-    }
-
-    pub(in crate::collections) fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// The first `len` bytes of it, as if it had no more.
+    /// The first `len` bytes of a file, as if it had no more.
     ///
     /// # Errors
-    /// If it has fewer.
-    pub(in crate::collections) fn up_to(self, len: u64) -> io::Result<Self> {
-        if self.len < len {
-            return Err(io::Error::other(format!(
-                "it has {} bytes, and had {len} when it was opened",
-                self.len
-            )));
+    /// If it cannot be opened, or has fewer.
+    pub(in crate::collections) fn open(path: &Path, len: u64) -> io::Result<Self> {
+        let (file, now) = regular::open(path)?;
+        if now < len {
+            return Err(shorter(len, now));
         }
-        Ok(Self { len, ..self })
+        Ok(Self { file, len })
     }
 
     /// Reads the lines that begin in a range of the file's bytes. The piece's memory is used again.
@@ -91,12 +69,14 @@ impl TextFile {
         let from = bytes.len();
         bytes.resize(from + (range.end - range.start) as usize, 0);
         self.file.read_exact_at(&mut bytes[from..], range.start).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::other(format!("it had {} bytes, and has become shorter", self.len))
-            }
+            ErrorKind::UnexpectedEof => shorter(self.len, self.file.metadata().map_or(0, |now| now.len())),
             _ => error,
         })
     }
+}
+
+fn shorter(len: u64, now: u64) -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, format!("it has {now} bytes, and had {len} before"))
 }
 
 /// How many bytes there are to the end of a line, or all of them.
@@ -139,12 +119,12 @@ mod tests {
             ["", "\n", "one", "one\n", "\n\none\r\n\rtwo\r\n", "a\nlonger than any piece\n\nb", "end\r"]
         {
             fs::write(&path, text).unwrap();
-            let file = TextFile::open(&path).unwrap();
+            let file = TextFile::open(&path, text.len() as u64).unwrap();
             let expected: Vec<_> = text.lines().collect();
             for length in 1..=text.len() as u64 + 1 {
                 let (mut piece, mut found) = (TextPiece::default(), Vec::new());
-                for start in (0..file.len()).step_by(length as usize) {
-                    piece = file.read(start..file.len().min(start + length), piece).unwrap();
+                for start in (0..file.len).step_by(length as usize) {
+                    piece = file.read(start..file.len.min(start + length), piece).unwrap();
                     for (at, line) in piece.lines().unwrap() {
                         assert!(
                             text[at as usize..].starts_with(line) && (start..start + length).contains(&at)

@@ -89,7 +89,12 @@ impl<T: NoRef + Clone> DistVec<T> {
             }
         }
         let are_right = cuts.iter().all(|cuts| cuts.low.iter().sum::<usize>() == cuts.rank);
-        assert!(are_right, "a sort of elements that changed meanwhile, or whose order is not total");
+        let ascend =
+            cuts.is_sorted_by(|one, next| one.low.iter().zip(&next.low).all(|(one, next)| one <= next));
+        assert!(
+            are_right && ascend,
+            "a sort of elements that changed meanwhile, or whose order is not total"
+        );
         cuts.into_iter().map(|cuts| cuts.low).collect()
     }
 

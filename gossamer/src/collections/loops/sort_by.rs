@@ -15,9 +15,9 @@ use std::cmp::Ordering;
 /// request to each worker with `w - 1` elements; then there is a request for each pair of workers, with the elements
 /// that move between them, and a fiber on each worker. While a worker sorts or merges it serves nobody, and uses
 /// two and a half times the memory of its elements. A vector that is not in blocks is [put into
-/// blocks](Self::with_layout) first, and back afterwards.
+/// blocks](Self::with_layout) first, and back afterwards, which takes four times the memory.
 ///
-/// Concurrent changes by others may be lost. A second sort while another fiber sorts the vector panics, and names the
+/// Concurrent changes by others may be lost, or make the sort panic. A second sort while another fiber sorts the vector panics, and names the
 /// line of the first. If the closure panics, or the caller is cancelled, all elements are still there, in some order.
 /// An order that is not total results in some order or a panic, as with slices.
 impl<T: NoRef + Clone> DistVec<T> {
