@@ -254,7 +254,8 @@ impl Options {
     }
 
     /// How long this end waits for the other one to act, or to connect to a listener, before that is an error.
-    /// Without it, a wait lasts as long as the other end lives.
+    /// Without it, a wait lasts as long as the other end lives; but an end that connects waits a minute for a listener
+    /// that is busy with others.
     ///
     /// ```
     /// use gossamer::stream::{self, Error, Options};

@@ -80,12 +80,12 @@ impl Token {
     }
 }
 
-/// Like `connect_for`, for a stream.
+/// Like `connect_for`, for a stream, with this patience.
 ///
 /// # Errors
 /// Like `connect_for`.
-pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<Agreement> {
-    connect_for(socket, token, Purpose::STREAM)
+pub(crate) fn connect(socket: &mut Socket, token: &Token, patience: Duration) -> io::Result<Agreement> {
+    prove(socket, token, Purpose::STREAM, patience)
 }
 
 /// Proves the token to the end that accepted this connection for this purpose, and makes it prove that it knows the
@@ -94,8 +94,12 @@ pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<Agreemen
 /// # Errors
 /// If the other end does not know the token, is no node, or takes too long.
 pub(crate) fn connect_for(socket: &mut Socket, token: &Token, purpose: Purpose) -> io::Result<Agreement> {
-    let mut patience = Patience::new(PATIENCE);
-    socket.set_patience(PATIENCE)?;
+    prove(socket, token, purpose, PATIENCE)
+}
+
+fn prove(socket: &mut Socket, token: &Token, purpose: Purpose, patience: Duration) -> io::Result<Agreement> {
+    socket.set_patience(patience)?;
+    let mut patience = Patience::new(patience);
     let ours = Ephemeral::new()?;
     socket.write_all(&[&MAGIC[..], &ours.public(), &purpose.to_bytes()].concat())?;
     let (mut theirs, mut proof) = ([0; 32], [0; 32]);
@@ -256,7 +260,7 @@ mod tests {
     fn nodes_with_one_token_accept_each_other_and_others_do_not() {
         for (digit, accepted) in [('a', true), ('b', false)] {
             let (mut one, mut other) = ends();
-            let connecting = thread::spawn(move || connect(&mut one, &token('a')).is_ok());
+            let connecting = thread::spawn(move || connect(&mut one, &token('a'), PATIENCE).is_ok());
             let outcome = accept(&mut other, &token(digit));
             drop(other);
             assert_eq!((outcome.is_ok(), connecting.join().unwrap()), (accepted, accepted));
@@ -320,7 +324,7 @@ mod tests {
             other.write_all(&[0; 64]).unwrap();
             first
         });
-        assert!(connect(&mut one, &token('a')).is_err());
+        assert!(connect(&mut one, &token('a'), PATIENCE).is_err());
         let (mut replayed, mut server) = ends();
         replayed.write_all(&heard.join().unwrap()).unwrap();
         replayed.write_all(&[7; 32]).unwrap();

@@ -1,6 +1,8 @@
 //! Where a node is, and connections between nodes: Unix sockets on one machine, TCP between machines.
 
 use crate::sys::process::descriptors;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream, ToSocketAddrs};
@@ -249,6 +251,12 @@ impl Socket {
                 socket.set_write_timeout(None)
             }
         }
+    }
+
+    /// Whether the other side has closed the connection, and all that it had sent was read.
+    pub(crate) fn is_closed(&self) -> bool {
+        let read = rustix::net::recv(self, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        !matches!(read, Ok((1.., _)) | Err(Errno::AGAIN | Errno::INTR))
     }
 
     /// Ends the connection in these directions, for all handles of it.

@@ -4,11 +4,11 @@ use gossamer::stream::{self, End, Error, Geometry, Length, Options, ReceiveEnd, 
 use gossamer::{Config, Trustee, rack, spawn_on_with};
 use integration_tests::{fabrics, in_child, threads, wait_until, watched};
 use std::any::Any;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Small blocks, so that little data makes many.
 fn geometry() -> Geometry {
@@ -94,8 +94,9 @@ fn an_end_that_is_opened_elsewhere_says_where_it_belongs() {
             let (send_end, receive_end) = stream::channel(there, here, 8_u64, geometry()).unwrap();
             let refused = send_end.open().map(drop).unwrap_err().to_string();
             assert!(refused.contains("made for worker 1") && refused.contains("open it there"), "{refused}");
-            let outcome = receive_end.open().unwrap().read_to_end(&mut Vec::new());
-            assert!(outcome.is_err(), "the other end hears that it was dropped");
+            let error = receive_end.open().unwrap_err().to_string();
+            let words = "the sender of this channel could not be opened at worker 1: it was dropped before";
+            assert!(error.contains(words), "{error}");
         });
     });
 }
@@ -108,18 +109,13 @@ fn an_end_that_is_dropped_before_it_was_opened_aborts_the_stream() {
             let [here, there] = [0, 1].map(|worker| Trustee::all()[worker]);
             let (send_end, receive_end) = stream::channel(here, there, 80_u64, geometry()).unwrap();
             drop(receive_end);
-            let mut sender = send_end.open().unwrap();
-            let outcome = sender.write_all(&numbers(10)).map(|()| sender.finish());
-            assert!(
-                matches!(outcome, Ok(Err(Error::Aborted { by: End::Receiver, .. })) | Err(_)),
-                "{outcome:?}"
-            );
+            let error = send_end.open().unwrap_err();
+            assert!(matches!(error, Error::NotOpened { end: End::Receiver, .. }), "{error}");
 
             let (send_end, receive_end) = stream::channel(there, here, 80_u64, geometry()).unwrap();
             there.entrust(send_end).apply(|_dropped_with_its_property| ());
-            let mut text = Vec::new();
-            let outcome = receive_end.open().unwrap().read_to_end(&mut text);
-            assert!(outcome.unwrap_err().to_string().contains("sender"), "it was dropped");
+            let error = receive_end.open().unwrap_err();
+            assert!(matches!(error, Error::NotOpened { end: End::Sender, .. }), "{error}");
             drop(stream::channel(here, there, 80_u64, geometry()).unwrap());
         });
     });
@@ -170,6 +166,41 @@ fn two_ends_that_one_fiber_opens_are_reported_with_the_line_that_waits() {
     let words = "the sender of a channel has waited 10 s for the receiver to be opened";
     assert!(ended.errors.contains(words), "{}", ended.errors);
     assert!(ended.errors.contains(file!()), "{}", ended.errors);
+}
+
+/// One end is cancelled while both are being opened, a little later each time; the other one hears of it.
+#[test]
+fn an_end_whose_fiber_is_cancelled_while_it_opens_keeps_nobody_waiting() {
+    watched(|| {
+        for nodes in [1, 2] {
+            rack::run_in_process(nodes, Config::default().threads(2).pin(false), || {
+                let [here, there] = [Trustee::here(), *Trustee::all().last().unwrap()];
+                for round in 0..150_u64 {
+                    let (send_end, receive_end) = stream::channel(there, here, 8, geometry()).unwrap();
+                    let sending = spawn_on_with(
+                        there,
+                        const {
+                            |end: SendEnd| {
+                                end.open().map(|_| gossamer::sleep(Duration::from_secs(3600))).is_ok()
+                            }
+                        },
+                        send_end,
+                    );
+                    let receiving = spawn_on_with(
+                        here,
+                        const { |end: ReceiveEnd| end.open().and_then(|receiver| receiver.finish()).is_err() },
+                        receive_end,
+                    );
+                    let begun = Instant::now();
+                    while begun.elapsed() < Duration::from_micros(round * 11 % 1000) {
+                        gossamer::yield_now();
+                    }
+                    sending.cancel();
+                    assert!(receiving.join(), "round {round}");
+                }
+            });
+        }
+    });
 }
 
 struct Opens(Option<stream::SendEnd>);

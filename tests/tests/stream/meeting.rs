@@ -42,6 +42,31 @@ fn an_end_without_the_key_is_turned_away_and_the_next_one_is_served() {
 }
 
 #[test]
+fn a_listener_that_serves_one_end_after_another_keeps_those_that_wait() {
+    watched(|| {
+        let listener = Receiver::bind("127.0.0.1:0", options()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let send = move |number: u8| {
+            let mut sender = Sender::connect(address, 10, options()).unwrap();
+            sender.write_all(&[number; 10]).unwrap();
+            sender.finish().unwrap();
+        };
+        let impatient = Sender::connect(address, 10, options().patience(Duration::from_millis(50)));
+        assert!(impatient.is_err(), "nobody accepts it");
+        let sending: Vec<_> = (0..3).map(|number| thread::spawn(move || send(number))).collect();
+        // Longer than a proof of the key may take.
+        thread::sleep(Duration::from_secs(6));
+        let mut served = [false; 3];
+        for _ in 0..3 {
+            let mut bytes = Vec::new();
+            listener.accept().unwrap().read_to_end(&mut bytes).unwrap();
+            assert!(bytes == [bytes[0]; 10] && !std::mem::replace(&mut served[usize::from(bytes[0])], true));
+        }
+        sending.into_iter().for_each(|sender| sender.join().unwrap());
+    });
+}
+
+#[test]
 fn a_socket_that_listens_already_serves_either_end() {
     watched(|| {
         let socket = || TcpListener::bind("127.0.0.1:0").unwrap();

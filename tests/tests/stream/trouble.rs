@@ -45,6 +45,25 @@ fn a_receiver_that_is_dropped_aborts_the_stream() {
 }
 
 #[test]
+fn an_error_tells_how_many_bytes_were_handed_over() {
+    watched(|| {
+        for join in joins() {
+            let (mut sender, mut receiver) = join.ends(104, small());
+            let reading = thread::spawn(move || {
+                receiver.read_exact(&mut [0; 104]).unwrap();
+            });
+            sender.write_all(&[7; 100]).unwrap();
+            sender.flush().unwrap();
+            sender.write_all(&[7; 4]).unwrap();
+            sender.flush().unwrap();
+            reading.join().unwrap();
+            let error = sender.finish().unwrap_err();
+            assert_eq!(error, Error::Aborted { by: End::Receiver, at: 104 }, "{join:?}");
+        }
+    });
+}
+
+#[test]
 fn a_closure_that_touches_a_window_gets_an_error_instead_of_a_signal() {
     watched(|| {
         for join in joins() {

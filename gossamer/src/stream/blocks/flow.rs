@@ -290,7 +290,8 @@ impl Flow {
 
     /// The failure as users see it, unless the ring has more details. Allocates nothing.
     pub(crate) fn error(&self, failure: Failure, geometry: &Geometry) -> Error {
-        let at = geometry.start_of(self.written());
+        let handed_over = geometry.start_of(self.written()).max(self.flushed());
+        let at = handed_over.min(self.length().unwrap_or(u64::MAX));
         match failure {
             Failure::PeerLost => Error::PeerLost { at },
             Failure::SenderAborted => Error::Aborted { by: End::Sender, at },

@@ -145,6 +145,8 @@ impl Acceptor {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
             let mut queues = self.newcomers.queues();
+            // Some may have given up while others were served.
+            queues.proven.retain(|other| !other.socket.is_closed());
             if let Some(place) = queues.proven.iter().position(|other| wanted(&other.parameters)) {
                 return queues.proven.remove(place).ok_or_else(|| io::ErrorKind::NotFound.into());
             }

@@ -68,8 +68,8 @@ struct Rendezvous {
 /// It has the protection of the rack ([`Config::protection`](crate::Config::protection)), unless its options ask for
 /// more.
 ///
-/// The key is made for this stream and travels with its ends. Dropping an end before it was opened aborts the stream:
-/// the other end gets the error when it is opened and used.
+/// The key is made for this stream and travels with its ends. An end that is dropped before it was opened, or whose
+/// fiber is cancelled while it opens it, [cannot be opened](Error::NotOpened), which the other end is told.
 ///
 /// # Errors
 /// If the geometry is not possible.
@@ -227,13 +227,14 @@ trait Opened: Sized + 'static {
     fn meet(rendezvous: &Rendezvous, host: &str, comer: &Comer<'_>) -> Result<Self, Error>;
 }
 
-/// `place` opens an end, unless it was dropped. If that fails on its own node, the other end is told.
-fn open<E: Opened>(rendezvous: &Rendezvous, place: Option<&Location<'_>>) -> Result<E, Error> {
+/// Opens an end. If that fails, the other end is told.
+fn open<E: Opened>(rendezvous: &Rendezvous, host: &str, place: &Location<'_>) -> Result<E, Error> {
     let Rendezvous { at, meeting, .. } = rendezvous;
-    let host = host_of(*at)?;
-    let place = place.map_or("where it was dropped".to_owned(), ToString::to_string);
     let comer = Comer { meeting, end: E::END, here: format!("{place}, worker {}", at.index()) };
-    E::meet(rendezvous, &host, &comer).map_err(|error| comer.fail(error))
+    let coming = comer.coming();
+    let opened = E::meet(rendezvous, host, &comer).map_err(|error| comer.fail(error));
+    coming.came();
+    opened
 }
 
 /// Waits for the second end, and checks now and then whether it failed to open.
@@ -269,10 +270,10 @@ impl Opened for Sender {
     fn meet(rendezvous: &Rendezvous, host: &str, comer: &Comer<'_>) -> Result<Self, Error> {
         let Rendezvous { length, options, .. } = rendezvous;
         let listener = Self::bind((host, 0), *length, options.clone())?;
-        match comer.offer(format!("{host}:{}", listener.local_addr()?.port()))? {
+        comer.meet(&format!("{host}:{}", listener.local_addr()?.port()), |theirs| match theirs {
             Some(theirs) => Self::connect(theirs, *length, options.clone()),
             None => come(comer, options.patience, |patience| listener.accept_within(patience)),
-        }
+        })
     }
 }
 
@@ -282,10 +283,10 @@ impl Opened for Receiver {
     fn meet(rendezvous: &Rendezvous, host: &str, comer: &Comer<'_>) -> Result<Self, Error> {
         let options = &rendezvous.options;
         let listener = Self::bind((host, 0), options.clone())?;
-        match comer.offer(format!("{host}:{}", listener.local_addr()?.port()))? {
+        comer.meet(&format!("{host}:{}", listener.local_addr()?.port()), |theirs| match theirs {
             Some(theirs) => Self::connect(theirs, options.clone()),
             None => come(comer, options.patience, |patience| listener.accept_within(patience)),
-        }
+        })
     }
 }
 
@@ -304,7 +305,7 @@ fn host_of(at: Trustee) -> Result<String, Error> {
     })
 }
 
-/// An end that was not opened yet. Dropping it opens and drops it at its worker, so that the other end is told.
+/// An end that was not opened yet. If it is dropped, its worker tells the other end.
 struct Unopened<E: Opened>(Option<Rendezvous>, PhantomData<fn() -> E>);
 
 impl<E: Opened> Unopened<E> {
@@ -323,12 +324,13 @@ impl<E: Opened> Unopened<E> {
         self.rendezvous().at
     }
 
-    /// If that fails because this is another node, the end is dropped; otherwise the other end has been told.
+    /// If that fails because this is another node, the end is dropped; otherwise the other end is told.
     fn open(mut self, place: &Location<'_>) -> Result<E, Error> {
-        host_of(self.at())?;
-        let opened = open(self.rendezvous(), Some(place));
-        self.0 = None;
-        opened
+        let host = host_of(self.at())?;
+        match self.0.take() {
+            Some(rendezvous) => open(&rendezvous, &host, place),
+            None => unreachable!("it is taken by what consumes it"),
+        }
     }
 }
 
@@ -336,11 +338,13 @@ impl<E: Opened> Drop for Unopened<E> {
     fn drop(&mut self) {
         if let Some(rendezvous) = self.0.take() {
             // If the runtime ends, so does the other end.
-            drop(spawn_on_with(
-                rendezvous.at,
-                const { |rendezvous: Rendezvous| drop(open::<E>(&rendezvous, None)) },
-                rendezvous,
-            ));
+            let tell = const {
+                |Rendezvous { at, meeting, .. }: Rendezvous| {
+                    let here = format!("worker {}", at.index());
+                    Comer { meeting: &meeting, end: E::END, here }.give_up("it was dropped before");
+                }
+            };
+            drop(spawn_on_with(rendezvous.at, tell, rendezvous));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::trust::Trust;
 /// What is known about the end that came first.
 #[derive(NoRef)]
 pub(super) enum Meeting {
-    /// Neither was opened, or both.
+    /// Neither was opened, or they have met.
     Empty,
     /// It waits at this address.
     Waits(String),
@@ -40,17 +40,56 @@ pub(super) struct Comer<'a> {
     pub(super) here: String,
 }
 
+/// An end that is being opened. If it is dropped before it [`came`](Self::came), the other end is told.
+pub(super) struct Coming<'a>(Option<&'a Comer<'a>>);
+
+impl Coming<'_> {
+    pub(super) fn came(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Coming<'_> {
+    fn drop(&mut self) {
+        if let Some(comer) = self.0 {
+            comer.give_up("its fiber was cancelled, or has panicked");
+        }
+    }
+}
+
 impl Comer<'_> {
-    /// Offers an address to the other end, or takes the one that it has offered.
+    /// Offers an address to the other end, or takes the one that it has offered, and goes on with that. If the fiber is
+    /// unwound meanwhile, the other end is told, so that it does not wait for this one.
     ///
     /// # Errors
     /// If the other one could not be opened.
-    pub(super) fn offer(&self, address: String) -> Result<Option<String>, Error> {
-        match self.meeting.try_apply_with(exchange, address).map_err(not_found)? {
-            Meeting::Empty => Ok(None),
-            Meeting::Waits(theirs) => Ok(Some(theirs)),
+    pub(super) fn meet<E>(
+        &self,
+        address: &str,
+        go_on: impl FnOnce(Option<String>) -> Result<E, Error>,
+    ) -> Result<E, Error> {
+        // Before the caller's listener is gone.
+        let coming = self.coming();
+        let met = self.meeting.try_apply_with(exchange, address.to_owned()).map_err(not_found);
+        let outcome = met.and_then(|met| match met {
+            Meeting::Empty => go_on(None),
+            Meeting::Waits(theirs) => go_on(Some(theirs)),
             Meeting::Failed(failure) => Err(failure.of(self.end.other(), &self.here)),
-        }
+        });
+        coming.came();
+        outcome
+    }
+
+    /// What tells the other end if the fiber is unwound.
+    pub(super) fn coming(&self) -> Coming<'_> {
+        Coming(Some(self))
+    }
+
+    /// Tells the other end why this one is not opened, without waiting until it hears that.
+    pub(super) fn give_up(&self, why: &str) {
+        let failure = OpenFailure { place: self.here.clone(), why: why.to_owned() };
+        // If that cannot be told, the application is ending.
+        drop(self.meeting.apply_with_async(give_up, failure));
     }
 
     /// Checks whether the other end can still come.

@@ -41,6 +41,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// How long a listener may be busy with others, if the options do not say.
+const ACCEPTED: Duration = Duration::from_secs(60);
 /// How long a further connection of a stream may take.
 const FURTHER: Duration = Duration::from_secs(10);
 /// How often, and at which interval, an end retries a connection that was closed before the other end proved itself.
@@ -102,13 +104,15 @@ impl Party {
         let doing = || Error::io(format!("meeting the other end at {address}"));
         ours.write(&mut socket).map_err(doing())?;
         let theirs = StreamParameters::read(&mut socket).map_err(doing())?;
+        // It has been accepted; until then, others may have been served.
+        socket.set_patience(PATIENCE).map_err(doing())?;
         ours.check(&theirs)?;
         let shared =
             self.may_share(&ours, &theirs).then(|| Socket::connect(&unix(&theirs), PATIENCE).ok()).flatten();
         let shared = shared.filter(|shared| self.trusts_peer(shared));
         socket.write_all(&[u8::from(shared.is_some())]).map_err(doing())?;
         if let Some(mut shared) = shared {
-            handshake::connect(&mut shared, &self.token).map_err(doing())?;
+            handshake::connect(&mut shared, &self.token, PATIENCE).map_err(doing())?;
             return self.share(shared, &theirs);
         }
         let ring = Arc::new(Ring::create(self.options.geometry)?);
@@ -132,7 +136,7 @@ impl Party {
         let mut again = AGAIN;
         loop {
             let (mut socket, address) = first_of(addresses)?;
-            match handshake::connect(&mut socket, &self.token) {
+            match handshake::connect(&mut socket, &self.token, self.options.patience.unwrap_or(ACCEPTED)) {
                 Ok(agreement) => return Ok((socket, address, agreement)),
                 Err(error) if again > 0 && is_closed(&error) => thread::sleep(PAUSE),
                 Err(error) => return Err(Error::io(format!("meeting the other end at {address}"))(error)),
