@@ -229,6 +229,10 @@ fn wrong_shortest_paths_are_told_by_the_check_that_fails() {
         fails_shortest_paths(&rows, (3, 3.0, 1), &[(Check::Joined, 3)]);
         fails_shortest_paths(&rows, (3, f32::INFINITY, NONE), &[(Check::Component, 3)]);
         fails_shortest_paths(&rows, (3, 3.0, NONE), &[(Check::Component, 3)]);
+        // Rightly unreached, with what is no distance.
+        for distance in [f32::NAN, -1.0, f32::NEG_INFINITY, 7.0] {
+            fails_shortest_paths(&rows, (5, distance, NONE), &[(Check::Component, 5)]);
+        }
         // The key is not at its own place.
         fails_shortest_paths(&rows, (0, 1.0, 0), &[(Check::TreeEdges, 0)]);
     });

@@ -108,9 +108,12 @@ fn check_parents(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_w
         } else if parent != NONE && !is_root && row.position(parent).is_none() {
             vertex.fail(Check::Joined);
         }
-        // Also of a number that is not a vertex.
-        let is_far = !(0.0..f64::INFINITY).contains(&vertex.distance);
-        if is_weighted && is_far != (parent == NONE) {
+        // A vertex outside the tree has no other distance than a search that has not reached it.
+        let fits = match parent {
+            NONE => vertex.distance == f64::INFINITY,
+            _ => (0.0..f64::INFINITY).contains(&vertex.distance),
+        };
+        if is_weighted && !fits {
             vertex.fail(Check::Component);
         }
         if is_weighted && is_root && vertex.distance != 0.0 {
