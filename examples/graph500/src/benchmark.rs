@@ -7,7 +7,7 @@ use crate::edges::{self, Edge, Edges};
 use crate::files::{self, FileError, Graph};
 use crate::keys::search_keys;
 use crate::kronecker::Kronecker;
-use crate::memory::{self, Shortage};
+use crate::memory::{Left, Shortage, Stage};
 use crate::options::{Kernel, Options};
 use crate::path::Path;
 use crate::progress::Progress;
@@ -89,7 +89,7 @@ struct Input {
 
 impl Input {
     fn generated(graph: Kronecker, progress: &Progress) -> Result<Self, Failure> {
-        memory::check(graph.vertices(), graph.edges(), false)?;
+        Left::on_all_nodes().check(graph.vertices(), graph.edges(), Stage::Generation)?;
         progress.begin("generation".to_owned(), graph.edges());
         Ok(Self {
             edges: graph.generate(progress),
@@ -103,8 +103,10 @@ impl Input {
 
     fn read(path: std::path::PathBuf, progress: &Progress) -> Result<Self, Failure> {
         progress.begin("reading".to_owned(), 0);
-        let Graph { vertices, edges } = gossamer::unblock(move || files::read(&path))?;
-        memory::check(vertices, edges.len() as u64, true)?;
+        let left = Left::on_all_nodes();
+        let Graph { vertices, edges } = gossamer::unblock(move || files::read(&path, left))?;
+        // Once more, since others may have taken some meanwhile.
+        Left::on_all_nodes().check(vertices, edges.len() as u64, Stage::Construction)?;
         let greatest = |greatest: f32, edge: &Edge| greatest.max(edge.weight);
         Ok(Self {
             edges: edges::distribute(&edges),

@@ -1,4 +1,5 @@
-//! Whether there is memory for a graph: found out before it is made, since later it ends the program, if not others too.
+//! Whether there is memory for a graph: found out before it is made, and while it is read, since later it ends the
+//! program, if not others too.
 
 use crate::construct::OF_A_VERTEX;
 use crate::edges::Edge;
@@ -47,30 +48,75 @@ struct NodeMemory {
     workers: usize,
 }
 
-/// Whether each machine, and each control group, has memory for its nodes' share of the graph. `is_listed` says that the
-/// list of edges is there already.
-///
-/// # Errors
-/// If one has not.
-pub fn check(vertices: usize, edges: u64, is_listed: bool) -> Result<(), Shortage> {
-    let nodes = rack::on_each_node(const { |()| NodeMemory::here() }, ());
-    let workers: usize = nodes.iter().map(|node| node.workers).sum();
-    let mut shared = BTreeMap::<&str, (usize, usize, u64)>::new();
-    for (number, node) in nodes.iter().enumerate() {
-        for (name, available) in &node.shared {
-            let (_, sum, least) = shared.entry(name).or_insert((number, 0, *available));
-            (*sum, *least) = (*sum + node.workers, (*least).min(*available));
+/// The memory that is left on the machines, and in the control groups, of all nodes. By default nobody knows of a limit.
+#[derive(Clone, Debug, Default)]
+pub struct Left {
+    shared: Vec<Share>,
+    /// Of all nodes.
+    workers: usize,
+}
+
+/// What some of the nodes have together.
+#[derive(Clone, Debug)]
+struct Share {
+    /// The first of them.
+    node: usize,
+    /// Of all of them.
+    workers: usize,
+    available: u64,
+}
+
+/// What is about to take memory. Each stage comes with those that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The list of edges, on all workers.
+    Generation,
+    /// The list of edges, on node 0.
+    Reading,
+    /// The rows; the list is in memory.
+    Construction,
+}
+
+impl Left {
+    /// Asks all nodes.
+    pub fn on_all_nodes() -> Self {
+        let nodes = rack::on_each_node(const { |()| NodeMemory::here() }, ());
+        let mut shared = BTreeMap::<&str, Share>::new();
+        for (node, NodeMemory { shared: of_node, workers }) in nodes.iter().enumerate() {
+            for (name, available) in of_node {
+                let share = shared.entry(name).or_insert(Share { node, workers: 0, available: *available });
+                share.workers += workers;
+                share.available = share.available.min(*available);
+            }
         }
+        let workers = nodes.iter().map(|node| node.workers).sum();
+        Self { shared: shared.into_values().collect(), workers }
     }
-    let of_an_edge = OF_ENDS + if is_listed { 0 } else { OF_A_LIST };
-    let whole = u128::from(of_an_edge) * u128::from(edges) + u128::from(OF_A_VERTEX) * vertices as u128;
-    for (node, its_workers, available) in shared.into_values() {
-        let needed = (whole * its_workers as u128 / workers as u128) as u64;
-        if needed > available {
-            return Err(Shortage { vertices, edges, needed, available, node });
+
+    #[cfg(test)]
+    pub fn on_one_node(available: u64) -> Self {
+        Self { shared: vec![Share { node: 0, workers: 1, available }], workers: 1 }
+    }
+
+    /// Whether each machine, and each control group, has memory for its nodes' share of the graph.
+    pub fn check(&self, vertices: usize, edges: u64, stage: Stage) -> Result<(), Shortage> {
+        let of_an_edge = OF_ENDS + if stage == Stage::Construction { 0 } else { OF_A_LIST };
+        let whole = u128::from(of_an_edge) * u128::from(edges) + u128::from(OF_A_VERTEX) * vertices as u128;
+        let list = u128::from(OF_A_LIST) * u128::from(edges);
+        for Share { node, workers, available } in &self.shared {
+            let of_nodes = |bytes: u128| bytes * *workers as u128 / self.workers as u128;
+            let mut needed = of_nodes(whole);
+            if stage == Stage::Reading && *node == 0 {
+                // The whole list, and then a copy of what stays here.
+                needed = needed.max(list + of_nodes(list));
+            }
+            let needed = u64::try_from(needed).unwrap_or(u64::MAX);
+            if needed > *available {
+                return Err(Shortage { vertices, edges, needed, available: *available, node: *node });
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 impl NodeMemory {
@@ -117,6 +163,19 @@ fn of_groups(root: &Path, path: &Path) -> Vec<(std::path::PathBuf, u64)> {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn the_node_that_reads_a_file_needs_room_for_its_list_and_for_its_own_part_of_it() {
+        let share = |node, available| Share { node, workers: 1, available };
+        let fits = |of_node_0, of_others, stage| {
+            let shared = (0..4).map(|node| share(node, if node == 0 { of_node_0 } else { of_others }));
+            Left { shared: shared.collect(), workers: 4 }.check(0, 1000, stage).is_ok()
+        };
+        // A quarter of 12 and 16 bytes for each edge; of 16; and all 12 with a quarter of them.
+        assert!(fits(7_000, 7_000, Stage::Generation) && !fits(6_999, 7_000, Stage::Generation));
+        assert!(fits(4_000, 4_000, Stage::Construction) && !fits(4_000, 3_999, Stage::Construction));
+        assert!(fits(15_000, 7_000, Stage::Reading) && !fits(14_999, 7_000, Stage::Reading));
+    }
 
     #[test]
     fn files_in_memory_do_not_count_and_groups_around_do() {

@@ -6,16 +6,21 @@ use crate::files::source::{FileError, Source};
 
 pub fn read(source: &mut Source) -> Result<Graph, FileError> {
     let (mut size, mut edges) = (None, Vec::new());
+    source.skip(|line| {
+        let line = line.trim_ascii_start();
+        line.first() == Some(&b'c') && line.get(1).is_none_or(u8::is_ascii_whitespace)
+    });
     while source.advance()? {
         let mut words = source.text()?.split_whitespace();
         match (words.next(), size) {
-            (None | Some("c"), _) => continue,
+            (None, _) => continue,
             (Some("p"), None) => {
                 if words.next() != Some("sp") {
                     return Err(source.wrong("no `p sp VERTICES ARCS`: this is no graph for shortest paths"));
                 }
                 let vertices = source.vertices(words.next())?;
                 let arcs: u64 = source.number(words.next(), "the number of arcs")?;
+                source.check(vertices, arcs)?;
                 size = Some((vertices, arcs));
             }
             (Some("p"), Some(_)) => return Err(source.wrong("a second line `p`")),

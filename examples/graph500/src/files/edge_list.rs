@@ -5,15 +5,16 @@ use crate::files::Graph;
 use crate::files::source::{FileError, Source};
 use crate::path::NONE;
 
+/// After so many edges there is another look at the memory that they take: nobody knows beforehand how many come.
+const CHECKED: usize = 64 * 1024;
+
 pub fn read(source: &mut Source) -> Result<Graph, FileError> {
     let (mut vertices, mut edges) = (0, Vec::new());
+    source.skip(|line| matches!(line.trim_ascii_start(), [b'#' | b'%', ..]));
     while source.advance()? {
-        let text = source.text()?.trim_start();
-        if text.is_empty() || text.starts_with(['#', '%']) {
-            continue;
-        }
-        let mut words = text.split_whitespace();
-        let from: u32 = source.number(words.next(), "a vertex")?;
+        let mut words = source.text()?.split_whitespace();
+        let Some(from) = words.next() else { continue };
+        let from: u32 = source.number(Some(from), "a vertex")?;
         let to: u32 = source.number(words.next(), "a vertex")?;
         let weight = match words.next() {
             Some(word) => source.weight(Some(word))?,
@@ -28,6 +29,9 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
         }
         vertices = vertices.max(greatest as usize + 1);
         edges.push(Edge { from, to, weight });
+        if edges.len().is_multiple_of(CHECKED) {
+            source.check(vertices, edges.len() as u64)?;
+        }
     }
     Ok(Graph { vertices, edges })
 }

@@ -7,14 +7,13 @@ use crate::files::source::{FileError, Source};
 pub fn read(source: &mut Source) -> Result<Graph, FileError> {
     let is_weighted = header(source)?;
     let (mut size, mut edges) = (None, Vec::new());
+    // Not the header, which begins in the same way.
+    source.skip(|line| line.starts_with(b"%"));
     while source.advance()? {
-        let text = source.text()?;
-        let mut words = text.split_whitespace();
-        if text.starts_with('%') || text.trim().is_empty() {
-            continue;
-        }
+        let mut words = source.text()?.split_whitespace();
+        let Some(first) = words.next() else { continue };
         let Some((vertices, entries)) = size else {
-            let vertices = source.vertices(words.next())?;
+            let vertices = source.vertices(Some(first))?;
             let columns = source.vertices(words.next())?;
             if vertices != columns {
                 let problem =
@@ -22,11 +21,13 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
                         .to_string();
                 return Err(source.wrong(problem));
             }
-            size = Some((vertices, source.number::<u64>(words.next(), "the number of entries")?));
+            let entries: u64 = source.number(words.next(), "the number of entries")?;
             source.no_more(words.next(), "the size of the matrix")?;
+            source.check(vertices, entries)?;
+            size = Some((vertices, entries));
             continue;
         };
-        let from = source.vertex(words.next(), vertices)?;
+        let from = source.vertex(Some(first), vertices)?;
         let to = source.vertex(words.next(), vertices)?;
         let weight = if is_weighted { source.weight(words.next())? } else { 1.0 };
         source.no_more(words.next(), "an entry")?;

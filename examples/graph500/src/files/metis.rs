@@ -6,6 +6,10 @@ use crate::files::source::{FileError, Source};
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
+/// Bytes of a neighbour in the line of a vertex, at most, with the weight and both spaces. A line of them takes less
+/// memory than its vertices do later.
+const OF_A_NEIGHBOUR: usize = 32;
+
 /// What the first line says.
 struct Header {
     vertices: usize,
@@ -16,17 +20,16 @@ struct Header {
 }
 
 pub fn read(source: &mut Source) -> Result<Graph, FileError> {
-    let header = header(source)?;
-    let Header { vertices, edges: said, skipped, is_weighted } = header;
+    source.skip(|line| line.starts_with(b"%"));
+    let Header { vertices, edges: said, skipped, is_weighted } = header(source)?;
+    source.check(vertices, said)?;
+    source.lengthen(vertices.saturating_mul(OF_A_NEIGHBOUR));
     let (mut edges, mut vertex, mut from_above) = (Vec::new(), 0, 0);
     // Sums over all edges, as listed at either end, in whatever order.
     let (mut listed_below, mut listed_above) = (0_u64, 0_u64);
     let hash = BuildHasherDefault::<DefaultHasher>::new();
     while source.advance()? {
         let text = source.text()?;
-        if text.starts_with('%') {
-            continue;
-        }
         if vertex == vertices {
             source.no_more(text.split_whitespace().next(), "the last vertex")?;
             continue;
@@ -42,6 +45,11 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
             match (vertex as u32).cmp(&to) {
                 Ordering::Less => {
                     edges.push(Edge { from: vertex as u32, to, weight });
+                    if edges.len() as u64 > said {
+                        return Err(
+                            source.wrong(format_args!("an edge more than the {said} that were announced"))
+                        );
+                    }
                     let edge = hash.hash_one((vertex as u32, to, weight.to_bits()));
                     listed_below = listed_below.wrapping_add(edge);
                 }
@@ -75,13 +83,8 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
 }
 
 fn header(source: &mut Source) -> Result<Header, FileError> {
-    loop {
-        if !source.advance()? {
-            return Err(source.wrong("the file ends before the numbers of vertices and edges"));
-        }
-        if !source.text()?.starts_with('%') {
-            break;
-        }
+    if !source.advance()? {
+        return Err(source.wrong("the file ends before the numbers of vertices and edges"));
     }
     let mut words = source.text()?.split_whitespace();
     let vertices = source.vertices(words.next())?;

@@ -11,6 +11,7 @@ mod tests;
 pub use source::FileError;
 
 use crate::edges::Edge;
+use crate::memory::Left;
 use source::Source;
 use std::path::Path;
 
@@ -23,9 +24,9 @@ pub struct Graph {
     pub edges: Vec<Edge>,
 }
 
-/// Reads a file; its name tells the format.
-pub fn read(path: &Path) -> Result<Graph, FileError> {
-    let mut source = Source::open(path)?;
+/// Reads a file, for which so much memory is left; its name tells the format.
+pub fn read(path: &Path, left: Left) -> Result<Graph, FileError> {
+    let mut source = Source::open(path, left)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     match name.trim_end_matches(".gz").rsplit('.').next() {
         Some("gr") => dimacs::read(&mut source),

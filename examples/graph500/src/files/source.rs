@@ -1,9 +1,10 @@
 //! The lines of a file, and what is wrong with them.
 
+use crate::memory::{Left, Stage};
 use flate2::bufread::MultiGzDecoder;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -28,17 +29,24 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
+/// Bytes of a line that names a few numbers, with a thousand times as much to spare.
+const OF_A_LINE: usize = 1 << 20;
+
 /// A file that is read line by line.
 pub struct Source {
     reader: Box<dyn BufRead>,
     path: String,
     number: u64,
     line: Vec<u8>,
+    /// Bytes that a line may have, since it is kept as a whole. A comment may have more.
+    longest: usize,
+    is_comment: fn(&[u8]) -> bool,
+    left: Left,
 }
 
 impl Source {
-    /// Opens a file. Its first bytes say whether it is compressed, whatever its name is.
-    pub fn open(path: &Path) -> Result<Self, FileError> {
+    /// Opens a file, for which so much memory is left. Its first bytes say whether it is compressed, whatever its name is.
+    pub fn open(path: &Path, left: Left) -> Result<Self, FileError> {
         let name = path.display().to_string();
         let failed = |error: io::Error| FileError { path: name.clone(), line: 0, problem: error.to_string() };
         let mut reader = BufReader::with_capacity(256 * 1024, File::open(path).map_err(failed)?);
@@ -47,26 +55,62 @@ impl Source {
             true => Box::new(BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(reader))),
             false => Box::new(reader),
         };
-        Ok(Self::new(reader, name))
+        Ok(Self::new(reader, name, left))
     }
 
-    fn new(reader: Box<dyn BufRead>, path: String) -> Self {
-        Self { reader, path, number: 0, line: Vec::new() }
+    fn new(reader: Box<dyn BufRead>, path: String, left: Left) -> Self {
+        let (longest, is_comment) = (OF_A_LINE, const { |_: &[u8]| false });
+        Self { reader, path, number: 0, line: Vec::new(), longest, is_comment, left }
     }
 
     #[cfg(test)]
     pub fn of(text: &'static str) -> Self {
-        Self::new(Box::new(text.as_bytes()), "test".to_owned())
+        Self::new(Box::new(text.as_bytes()), "test".to_owned(), Left::default())
     }
 
-    /// Goes to the next line; returns nothing at the end of the file.
+    /// From now on lines of which this is true are passed over.
+    pub fn skip(&mut self, is_comment: fn(&[u8]) -> bool) {
+        self.is_comment = is_comment;
+    }
+
+    /// From now on a line may have so many bytes more than others.
+    pub fn lengthen(&mut self, bytes: usize) {
+        self.longest = OF_A_LINE.saturating_add(bytes);
+    }
+
+    /// Goes to the next line that is not a comment; returns false at the end of the file.
     pub fn advance(&mut self) -> Result<bool, FileError> {
-        self.line.clear();
-        self.number += 1;
-        match self.reader.read_until(b'\n', &mut self.line) {
-            Ok(length) => Ok(length > 0),
-            Err(error) => Err(self.wrong(format_args!("the file cannot be read any further: {error}"))),
+        loop {
+            self.line.clear();
+            self.number += 1;
+            // With a byte more, it is too long.
+            let mut start = (&mut self.reader).take((self.longest as u64).saturating_add(1));
+            let mut read = start.read_until(b'\n', &mut self.line);
+            let is_too_long = self.line.len() > self.longest;
+            let is_comment = (self.is_comment)(&self.line);
+            if is_too_long && is_comment && self.line.last() != Some(&b'\n') {
+                read = read.and(self.reader.skip_until(b'\n'));
+            }
+            match read {
+                Ok(0) => return Ok(false),
+                Ok(_) if is_comment => {}
+                Ok(_) if is_too_long => {
+                    let longest = self.longest;
+                    return Err(self.wrong(format_args!(
+                        "the line has more than {longest} bytes, more than it could need: is this a graph, in the format that the name says?"
+                    )));
+                }
+                Ok(_) => return Ok(true),
+                Err(error) => {
+                    return Err(self.wrong(format_args!("the file cannot be read any further: {error}")));
+                }
+            }
         }
+    }
+
+    /// Whether there is memory for a graph of this size.
+    pub fn check(&self, vertices: usize, edges: u64) -> Result<(), FileError> {
+        self.left.check(vertices, edges, Stage::Reading).map_err(|shortage| self.wrong(shortage))
     }
 
     /// The line.

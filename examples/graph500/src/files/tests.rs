@@ -2,11 +2,16 @@
 
 use crate::edges::Edge;
 use crate::files::source::{FileError, Source};
-use crate::files::{Graph, dimacs, edge_list, matrix_market, metis, read};
+use crate::files::{Graph, dimacs, edge_list, matrix_market, metis};
+use crate::memory::Left;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+fn read(path: &Path) -> Result<Graph, FileError> {
+    super::read(path, Left::default())
+}
 
 type Read = fn(&mut Source) -> Result<Graph, FileError>;
 
@@ -110,6 +115,7 @@ fn bad_metis_files_are_refused() {
             ("2\n", 1, "the number of edges is missing"),
             ("2 1 1\n2 5\n1 6\n", 4, "another weight"),
             ("4 2\n2\n1\n4\n1\n", 6, "another end"),
+            ("3 1\n2 3\n1\n1\n", 2, "more than the 1"),
         ],
     );
 }
@@ -206,4 +212,72 @@ fn a_file_that_is_not_there_or_no_text_is_refused() {
     assert!(error.starts_with("/nowhere/graph.gr: "), "{error}");
     let error = read(&Temporary::new("binary", b"0 1\n\xff\xfe 2\n").0).unwrap_err().to_string();
     assert!(error.ends_with(":2: the line is no UTF-8 text"), "{error}");
+}
+
+#[test]
+fn a_line_that_is_longer_than_any_of_its_format_is_refused_before_it_is_read_to_its_end() {
+    let endless = "0 ".repeat(1 << 21).leak();
+    let matrix = format!("%%MatrixMarket matrix coordinate real general\n{endless}").leak();
+    let vertex = format!("3 2\n2 3\n{endless}").leak();
+    bad(edge_list::read, &[(endless, 1, "more than 1048576 bytes")]);
+    bad(dimacs::read, &[(endless, 1, "more than 1048576 bytes")]);
+    bad(matrix_market::read, &[(matrix, 2, "more than 1048576 bytes")]);
+    bad(metis::read, &[(endless, 1, "more than 1048576 bytes"), (vertex, 3, "more than 1048672 bytes")]);
+    let error = read(Path::new("/dev/zero")).unwrap_err().to_string();
+    assert!(error.starts_with("/dev/zero:1: the line has more than"), "{error}");
+}
+
+#[test]
+fn a_vertex_may_have_all_others_as_its_neighbours() {
+    let vertices = 200_000;
+    let all: String = (2..=vertices).map(|vertex| format!(" {vertex} 0.125")).collect();
+    let text = format!("{vertices} {} 1\n{all}\n", vertices - 1) + &"1 0.125\n".repeat(vertices - 1);
+    assert!(all.len() > 2 << 20);
+    assert_eq!(metis::read(&mut Source::of(text.leak())).unwrap().edges.len(), vertices - 1);
+}
+
+#[test]
+fn a_comment_may_be_longer_than_any_line_and_need_not_be_text() {
+    let long = "no text ".repeat(1 << 18);
+    let graph = Graph { vertices: 2, edges: vec![Edge { from: 0, to: 1, weight: 1.0 }] };
+    for (name, before, start, after) in [
+        ("b.txt", "", "  # ", "0 1\n"),
+        ("b.gr", "", "c ", "p sp 2 1\na 1 2 1\n"),
+        ("b.metis", "", "%", "2 1\n2\n1\n"),
+        ("b.mtx", "%%MatrixMarket matrix coordinate pattern general\n", "% ", "2 2 1\n1 2\n"),
+    ] {
+        let bytes = [before.as_bytes(), start.as_bytes(), b"\xff", long.as_bytes(), b"\n"].concat();
+        let file = Temporary::new(name, &[&bytes, after.as_bytes()].concat());
+        assert_eq!(read(&file.0).unwrap(), graph, "{name}");
+        // The comment is the end of the file.
+        let file =
+            Temporary::new(name, &[before.as_bytes(), after.as_bytes(), &bytes[before.len()..]].concat());
+        assert_eq!(read(&file.0).unwrap(), graph, "{name}");
+    }
+}
+
+#[test]
+fn a_file_with_more_edges_than_memory_allows_is_refused_while_it_is_read() {
+    let refused = |name: &str, text: &str, megabytes: u64| {
+        let file = Temporary::new(name, text.as_bytes());
+        let error = super::read(&file.0, Left::on_one_node(megabytes * 1_000_000)).unwrap_err().to_string();
+        error.strip_prefix(file.0.to_str().unwrap()).unwrap().to_owned()
+    };
+    let list = "0 1\n".repeat(200_000);
+    let error = refused("c.txt", &list, 3);
+    assert!(error.starts_with(":131072: 2 vertices and 131072 edges take at least"), "{error}");
+    // Whoever announces how many come is refused at once.
+    for (name, line, text) in [
+        ("c.gr", 1, "p sp 3 1000000\n"),
+        ("c.graph", 1, "3 1000000\n"),
+        ("c.mtx", 2, "%%MatrixMarket matrix coordinate real general\n3 3 1000000\n"),
+    ] {
+        let error = refused(name, text, 10);
+        assert!(
+            error.starts_with(&format!(":{line}: 3 vertices and 1000000 edges take at least")),
+            "{error}"
+        );
+    }
+    let file = Temporary::new("d.txt", list.as_bytes());
+    assert_eq!(super::read(&file.0, Left::on_one_node(10_000_000)).unwrap().edges.len(), 200_000);
 }

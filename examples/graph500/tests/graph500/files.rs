@@ -62,6 +62,23 @@ fn a_bad_file_is_refused_with_its_line() {
 }
 
 #[test]
+fn what_no_machine_has_memory_for_is_refused_before_all_of_it_is_read() {
+    let zeros = graph500(1, &["--file", "/dev/zero"]);
+    assert_eq!((zeros.status, zeros.text()), (Some(1), ""));
+    assert!(zeros.errors.starts_with("graph500: /dev/zero:1: the line has more than"), "{}", zeros.errors);
+    let file = Temporary::new("large.gr", "p sp 3 100000000000000\na 1 2 3\n");
+    for nodes in [1, 2] {
+        let ended = graph500(nodes, &["--file", file.path()]);
+        assert_eq!((ended.status, ended.text()), (Some(1), ""));
+        let words = format!(
+            "graph500: {}:1: 3 vertices and 100000000000000 edges take at least 2800000.0 GB",
+            file.path()
+        );
+        assert!(ended.errors.starts_with(&words), "{}", ended.errors);
+    }
+}
+
+#[test]
 fn weights_that_no_path_can_add_up_are_refused_unless_nobody_adds_them() {
     let heavy = Temporary::new("heavy.txt", "0 1 3e38\n1 2 3e38\n");
     let ended = graph500(1, &["--file", heavy.path()]);
