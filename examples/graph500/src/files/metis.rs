@@ -102,6 +102,6 @@ fn header(source: &mut Source) -> Result<Header, FileError> {
         None => 1,
     };
     source.no_more(words.next(), "the first line's numbers")?;
-    let skipped = usize::from(has(2)) + if has(1) { weights } else { 0 };
+    let skipped = usize::from(has(2)).saturating_add(if has(1) { weights } else { 0 });
     Ok(Header { vertices, edges, skipped, is_weighted: has(0) })
 }

@@ -112,6 +112,7 @@ fn bad_metis_files_are_refused() {
             ("2 1 2\n2\n1\n", 1, "no format"),
             ("2 1 1\n2 3\n1\n", 3, "a weight is missing"),
             ("2 1 10\n\n1\n", 2, "is missing"),
+            ("2 1 110 18446744073709551615\n2\n1\n", 2, "is missing"),
             ("2\n", 1, "the number of edges is missing"),
             ("2 1 1\n2 5\n1 6\n", 4, "another weight"),
             ("4 2\n2\n1\n4\n1\n", 6, "another end"),
