@@ -13,10 +13,11 @@ pub use source::FileError;
 use crate::edges::Edge;
 use crate::memory::Left;
 use source::Source;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// The contents of a file.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     pub vertices: usize,
     /// Each undirected edge. Edges that the file has several times are here several times, unless its format lists each
@@ -28,7 +29,8 @@ pub struct Graph {
 pub fn read(path: &Path, left: Left) -> Result<Graph, FileError> {
     let mut source = Source::open(path, left)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    match name.trim_end_matches(".gz").rsplit('.').next() {
+    let name = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
+    match name.extension().and_then(OsStr::to_str) {
         Some("gr") => dimacs::read(&mut source),
         Some("graph" | "metis") => metis::read(&mut source),
         Some("mtx") => matrix_market::read(&mut source),

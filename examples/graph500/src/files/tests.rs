@@ -90,6 +90,27 @@ fn bad_dimacs_files_are_refused() {
 }
 
 #[test]
+fn a_file_that_is_cut_is_refused_unless_only_its_last_number_is() {
+    let cut: [(Read, &'static str, &str); 3] = [
+        (dimacs::read, "p sp 3 2\na 1 2 10\na 2 3 5\n", "10\na 2 3 "),
+        (metis::read, "3 2 1\n2 5\n1 5 3 6\n2 6\n", "6\n2 "),
+        (
+            matrix_market::read,
+            "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 10\n2 3 5\n",
+            "10\n2 3 ",
+        ),
+    ];
+    for (read, text, end) in cut {
+        // Without the last number and what is behind it; the end of a line may be missing.
+        let last = text.rfind(end).unwrap() + end.len();
+        for length in 0..=last {
+            assert!(read(&mut Source::of(&text[..length])).is_err(), "{:?}", &text[..length]);
+        }
+        assert!(read(&mut Source::of(text.trim_end())).is_ok(), "{text:?}");
+    }
+}
+
+#[test]
 fn metis_files_are_read() {
     // The second vertex has no neighbours.
     good(metis::read, "% a comment\n4 2\n3 4\n\n1\n1\n", 4, &[(0, 2, 1.0), (0, 3, 1.0)]);
@@ -191,6 +212,22 @@ fn the_name_says_the_format_and_the_first_bytes_whether_it_is_compressed() {
         let packed = Temporary::new(&format!("{name}.gz"), &compressed(text));
         assert_eq!(read(&packed.0).unwrap(), expected);
     }
+}
+
+#[test]
+fn a_name_without_a_dot_before_its_end_says_no_format() {
+    let folder = std::env::temp_dir().join(format!("graph500-names-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let list = Graph { vertices: 2, edges: vec![Edge { from: 0, to: 1, weight: 1.0 }] };
+    for name in ["gr", "graph", "metis", "mtx", ".gr", "gr.gz", ".gz", "gz", "a.gr.b", "a.mtx.gz.b"] {
+        std::fs::write(folder.join(name), "0 1\n").unwrap();
+        assert_eq!(read(&folder.join(name)), Ok(list.clone()), "{name}");
+    }
+    for name in ["a.gr", "a.b.GR", "a.gr.gz", "a.b.Gr.GZ", "..gr"] {
+        std::fs::write(folder.join(name), "p sp 2 1\na 1 2 1\n").unwrap();
+        assert_eq!(read(&folder.join(name)), Ok(list.clone()), "{name}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
