@@ -77,9 +77,10 @@ impl Report {
     fn print_table(&self, to: &mut impl Write) -> io::Result<()> {
         let Self { nodes, servers, clients, .. } = self;
         writeln!(to, "nodes: {nodes}, servers: {servers}, clients: {clients}; latencies in microseconds\n")?;
-        println!(
+        writeln!(
+            to,
             "| load | bytes | requests/s | median | p99 | p99.9 | longest |\n|---|---|---|---|---|---|---|"
-        );
+        )?;
         for row in &self.rows {
             let load = match row.kind {
                 Kind::Closed { fibers, batch: 1 } => format!("{fibers} fibers"),
@@ -123,5 +124,26 @@ impl Report {
             writeln!(to, "{object}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_a_table_goes_where_it_is_printed_to() {
+        let kind = Kind::Open { offered: 2000.0, unsent: 3 };
+        let rows = vec![Row::new(kind, 8, 500, &Latencies::new())];
+        let mut text = Vec::new();
+        Report { nodes: 1, servers: 2, clients: 3, rows }.print(&mut text, false).unwrap();
+        let lines = [
+            "nodes: 1, servers: 2, clients: 3; latencies in microseconds",
+            "",
+            "| load | bytes | requests/s | median | p99 | p99.9 | longest |",
+            "|---|---|---|---|---|---|---|",
+            "| 2000/s, 3 not sent in time | 8 | 0 | - | - | - | - |",
+        ];
+        assert_eq!(String::from_utf8(text).unwrap().lines().collect::<Vec<_>>(), lines);
     }
 }

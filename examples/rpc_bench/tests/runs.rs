@@ -1,11 +1,17 @@
 //! Runs `rpc_bench` as its users do.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+use std::fs::File;
 use std::process::{Command, Output};
 
-fn rpc_bench(millis: &str, arguments: &[&str]) -> Output {
+fn command(millis: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rpc_bench"));
-    command.args(["--threads", "2", "--millis", millis]).args(arguments).output().unwrap()
+    command.args(["--threads", "2", "--millis", millis]).args(arguments);
+    command
+}
+
+fn rpc_bench(millis: &str, arguments: &[&str]) -> Output {
+    command(millis, arguments).output().unwrap()
 }
 
 /// The numbers of a key, one for each measurement.
@@ -70,5 +76,20 @@ fn a_table_says_who_asked_whom_and_wrong_options_are_named() {
         let output = rpc_bench("50", &arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && errors.contains(expected), "{arguments:?}: {errors}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_a_reader_that_has_seen_enough_is_none() {
+    for arguments in [&["--fibers", "1"][..], &["--fibers", "1", "--json"]] {
+        let full = File::create("/dev/full").unwrap();
+        let output = command("10", arguments).stdout(full).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.starts_with("rpc_bench: standard output: No space left"), "{errors}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command("10", arguments).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
     }
 }
