@@ -1,5 +1,6 @@
-//! What clients of both kinds share: the servers that they ask, and when they begin and end.
+//! What clients of both kinds share: the servers that they ask, when they begin and end, and what they find out.
 
+use crate::latency::Found;
 use gossamer::{NoRef, Trust};
 use std::time::{Duration, Instant};
 
@@ -13,12 +14,29 @@ pub struct Task {
     pub duration: Duration,
 }
 
-/// When a client begins, and the time during which its requests count.
+/// When a client begins, and the time that counts.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub begins: Instant,
     pub counts_from: Instant,
     pub ends: Instant,
+}
+
+/// The results of a client worker.
+#[derive(NoRef)]
+pub struct Outcome {
+    pub found: Found,
+    /// Answers that came within the time that counts, whenever their requests were sent or due.
+    pub answered: u64,
+    /// Requests of an open loop that were due, and not sent before the end: they are among the latencies too.
+    pub unsent: u64,
+}
+
+impl Span {
+    /// Whether what happens at this moment counts.
+    pub fn counts(&self, moment: Instant) -> bool {
+        (self.counts_from..=self.ends).contains(&moment)
+    }
 }
 
 impl Task {

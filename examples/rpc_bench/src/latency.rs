@@ -40,6 +40,7 @@ impl Latencies {
         Found(found.map(|value| (value.value_iterated_to(), value.count_at_value())).collect())
     }
 
+    #[cfg(test)]
     pub fn count(&self) -> u64 {
         self.0.len()
     }

@@ -1,26 +1,18 @@
 //! An open loop: requests are due at moments that were fixed beforehand, whatever the servers do. The latency of a
 //! request counts from the moment when it was due, so a client that is held up shows it (no coordinated omission).
 
-use crate::client::{Task, serve};
-use crate::latency::{Found, Latencies};
-use gossamer::{NoRef, yield_now};
+use crate::client::{Outcome, Task, serve};
+use crate::latency::Latencies;
+use gossamer::yield_now;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-
-/// The results of a client worker.
-#[derive(NoRef)]
-pub struct Outcome {
-    pub found: Found,
-    /// Requests that were due, and not sent before the end: they are among the latencies too.
-    pub unsent: u64,
-}
 
 /// On a client worker: sends this many requests a second, at random moments (Poisson), until the end, and waits for all
 /// answers.
 pub fn run<const BYTES: usize>((task, rate): (Task, f64)) -> Outcome {
     let latencies = Rc::new(RefCell::new(Latencies::new()));
-    let under_way = Rc::new(Cell::new(0_u64));
+    let (under_way, answered) = (Rc::new(Cell::new(0_u64)), Rc::new(Cell::new(0_u64)));
     let mut random = task.random(0);
     let span = task.span();
     // In seconds. A gap may be shorter than a clock can measure.
@@ -34,13 +26,16 @@ pub fn run<const BYTES: usize>((task, rate): (Task, f64)) -> Outcome {
             if due > now || next >= whole {
                 break;
             }
-            let (latencies, under_way_of_it) = (Rc::clone(&latencies), Rc::clone(&under_way));
+            let latencies = Rc::clone(&latencies);
+            let (under_way_of_it, answered) = (Rc::clone(&under_way), Rc::clone(&answered));
             under_way.set(under_way.get() + 1);
-            let counts = due >= span.counts_from;
             task.any_server(&mut random).apply_with_then(serve::<BYTES>, [1; BYTES], move |_| {
+                let now = Instant::now();
                 under_way_of_it.set(under_way_of_it.get() - 1);
-                if counts {
-                    latencies.borrow_mut().add(due.elapsed());
+                answered.set(answered.get() + u64::from(span.counts(now)));
+                // However late the answer is.
+                if due >= span.counts_from {
+                    latencies.borrow_mut().add(now - due);
                 }
             });
             next += gap(&mut random, rate);
@@ -58,7 +53,7 @@ pub fn run<const BYTES: usize>((task, rate): (Task, f64)) -> Outcome {
     for (age, count) in ages(late, unsent) {
         latencies.add_several(age, count);
     }
-    Outcome { found: latencies.found(), unsent }
+    Outcome { found: latencies.found(), answered: answered.get(), unsent }
 }
 
 /// How long requests have waited that were due, evenly, in the last seconds before the end: they would take longer than
@@ -79,6 +74,21 @@ fn gap(random: &mut fastrand::Rng, rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gossamer::{Config, Trustee};
+
+    #[test]
+    fn answers_that_come_after_the_end_have_latencies_and_are_no_throughput() {
+        let outcome = gossamer::run(Config::default().threads(2).pin(false), || {
+            let server = Trustee::all()[1].entrust(0);
+            server.apply_then(|_| std::thread::sleep(Duration::from_millis(500)), |()| ());
+            let (warm_up, duration) = (Duration::ZERO, Duration::from_millis(30));
+            run::<8>((Task { servers: vec![server], number: 0, warm_up, duration }, 1000.0))
+        });
+        let mut latencies = Latencies::new();
+        latencies.add_found(&outcome.found);
+        assert_eq!(outcome.answered, 0);
+        assert!(latencies.count() > outcome.unsent && latencies.longest().unwrap() > 100_000.0);
+    }
 
     #[test]
     fn what_was_not_sent_has_waited_until_the_end() {

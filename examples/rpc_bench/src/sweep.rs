@@ -1,6 +1,6 @@
 //! One measurement after another.
 
-use crate::client::Task;
+use crate::client::{Outcome, Task};
 use crate::latency::Latencies;
 use crate::options::Options;
 use crate::report::{Kind, Report, Row};
@@ -91,9 +91,7 @@ fn closed_loop(roles: &Roles, options: &Options, bytes: usize, fibers: usize, ba
         with_bytes!(bytes, start)
     };
     let clients: Vec<_> = roles.clients.iter().enumerate().map(start).collect();
-    let mut latencies = Latencies::new();
-    clients.into_iter().map(JoinHandle::join).for_each(|found| latencies.add_found(&found));
-    Row::new(Kind::Closed { fibers, batch }, bytes, options.millis, &latencies)
+    row(clients, bytes, options.millis, |_| Kind::Closed { fibers, batch })
 }
 
 fn open_loop(roles: &Roles, options: &Options, bytes: usize, rate: f64) -> Row {
@@ -108,10 +106,15 @@ fn open_loop(roles: &Roles, options: &Options, bytes: usize, rate: f64) -> Row {
         with_bytes!(bytes, start)
     };
     let clients: Vec<_> = roles.clients.iter().enumerate().map(start).collect();
-    let (mut latencies, mut unsent) = (Latencies::new(), 0);
+    row(clients, bytes, options.millis, |unsent| Kind::Open { offered: rate, unsent })
+}
+
+/// What all clients have found together; `kind` is given the requests that were not sent.
+fn row(clients: Vec<JoinHandle<Outcome>>, bytes: usize, millis: u64, kind: impl FnOnce(u64) -> Kind) -> Row {
+    let (mut latencies, mut answered, mut unsent) = (Latencies::new(), 0, 0);
     for outcome in clients.into_iter().map(JoinHandle::join) {
         latencies.add_found(&outcome.found);
-        unsent += outcome.unsent;
+        (answered, unsent) = (answered + outcome.answered, unsent + outcome.unsent);
     }
-    Row::new(Kind::Open { offered: rate, unsent }, bytes, options.millis, &latencies)
+    Row::new(kind(unsent), bytes, answered as f64 / (millis as f64 / 1e3), &latencies)
 }
