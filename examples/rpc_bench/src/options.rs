@@ -40,13 +40,13 @@ pub struct Options {
     #[arg(long)]
     pub json: bool,
     /// Workers of each node [default: one for each processor]
-    #[arg(long)]
-    threads: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
 }
 
 impl Options {
     pub fn config(&self) -> Config {
-        self.threads.map_or_else(Config::default, |threads| Config::default().threads(threads))
+        self.threads.map_or_else(Config::default, |threads| Config::default().threads(threads.into()))
     }
 
     /// What is wrong with the options, if anything is.

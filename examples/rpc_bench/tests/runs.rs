@@ -95,3 +95,14 @@ fn a_full_disk_is_an_error_and_a_reader_that_has_seen_enough_is_none() {
         assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
     }
 }
+
+#[test]
+fn no_workers_at_all_are_refused_whatever_the_environment_says() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rpc_bench"));
+    let output = command.args(["--threads", "0"]).env("GOSSAMER_THREADS", "1").output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.code() == Some(2) && errors.contains("invalid value '0' for '--threads"),
+        "{errors}"
+    );
+}
