@@ -7,6 +7,7 @@ use super::recording::{Recording, Series, Summary};
 use crate::failure::{Failure, Result};
 use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::Ranged as _;
 use plotters::prelude::{
     Circle, Color as _, DrawingArea, IntoDrawingArea as _, LineSeries, PathElement, RGBColor, SVGBackend,
     Text, WHITE,
@@ -116,8 +117,7 @@ fn coloured<'a>(series: &[&'a Series]) -> Vec<(&'a str, RGBColor)> {
 }
 
 fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series], names: &[(&str, RGBColor)]) -> Drawn<()> {
-    let is_drawn =
-        |point: &Summary| [point.x, point.least, point.y, point.most].iter().all(|figure| *figure > 0.0);
+    let is_drawn = |point: &Summary| point.x > 0.0 && point.y > 0.0;
     let summaries = |series: &Series| -> Vec<Summary> {
         series.points.iter().map(|point| point.summary()).filter(is_drawn).collect()
     };
@@ -126,14 +126,18 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series], names: &[(&str
         return Ok(());
     }
     let x: Vec<f64> = points.iter().map(|point| point.x).collect();
-    let y: Vec<f64> = points.iter().flat_map(|point| [point.least, point.most]).collect();
+    let y = points.iter().flat_map(|point| [point.least, point.y, point.most]);
+    // What is not above 0 has no place on a logarithmic axis.
+    let y: Vec<f64> = y.filter(|figure| *figure > 0.0).collect();
+    let (x, y) = (Axis::new(panel.x.1, &x), Axis::new(panel.y.1, &y));
+    let end = y.range().start;
     let mut chart = ChartBuilder::on(area)
         .caption(panel.title, style(14))
         .margin(8)
         .margin_right(20)
         .x_label_area_size(44)
         .y_label_area_size(62)
-        .build_cartesian_2d(Axis::new(panel.x.1, &x), Axis::new(panel.y.1, &y))?;
+        .build_cartesian_2d(x, y)?;
     chart
         .configure_mesh()
         .x_desc(panel.x.0)
@@ -150,7 +154,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series], names: &[(&str
         let width = if is_ours(&series.name) { 2 } else { 1 };
         chart.draw_series(LineSeries::new(line, colour.stroke_width(width)))?;
         for point in &summaries {
-            let range = vec![(point.x, point.least), (point.x, point.most)];
+            let range = vec![(point.x, point.least.max(end)), (point.x, point.most)];
             chart.draw_series([PathElement::new(range, colour.mix(0.5))])?;
             let mark = if point.is_disturbed { WHITE.filled() } else { colour.filled() };
             chart.draw_series([Circle::new((point.x, point.y), 3, mark)])?;
@@ -221,6 +225,31 @@ mod tests {
             }
             assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
             assert!(text.len() < 60_000);
+        }
+    }
+
+    #[test]
+    fn a_point_whose_least_sample_is_0_or_less_is_drawn_down_to_the_end_of_the_axis() {
+        use super::super::recording::tests::sample;
+        // Figure 4 has a logarithmic axis, figure 12 one that begins at 0.
+        for number in [4, 12] {
+            let figure = FIGURES.iter().find(|figure| figure.number == number).unwrap();
+            let with = |least: f64| {
+                let mut recording = Recording::new(number, "quick", Default::default());
+                for y in [4.0, 8.0, least] {
+                    recording.add(0, "Gossamer", "first", sample(10.0, y, false));
+                }
+                recording.add(0, "Gossamer", "second", sample(100.0, 8.0, false));
+                picture(figure, &recording).unwrap()
+            };
+            let marks = |text: &str| text.matches("<circle").count();
+            for least in [0.0, -1.0, -1e300] {
+                let text = with(least);
+                assert_eq!(marks(&text), marks(&with(1.0)), "{text}");
+                let mut numbers = text.split(['"', ',', ' ']).filter_map(|word| word.parse::<f64>().ok());
+                let outside = numbers.find(|number| !(-10.0..2_000.0).contains(number));
+                assert_eq!(outside, None, "{text}");
+            }
         }
     }
 
