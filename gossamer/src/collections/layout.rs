@@ -85,7 +85,11 @@ impl Layout {
     #[track_caller]
     pub(super) fn spread(self) -> (Vec<Trustee>, Spread) {
         let Self { len, is_cyclic, trustees } = self;
-        let trustees = trustees.unwrap_or_else(|| Trustee::all());
+        // Not `unwrap_or_else`, whose closure would be named as the caller.
+        let trustees = match trustees {
+            Some(trustees) => trustees,
+            None => Trustee::all(),
+        };
         let spread = Spread::new(len, trustees.len(), is_cyclic);
         let most = (0..trustees.len()).map(|part| spread.len_of(part)).max().unwrap_or(0);
         assert!(

@@ -87,6 +87,7 @@ impl<S: AsFd> FiberSocket<S> {
         self.wait_noting(call, attempt, |&count| has_drained(count, capacity))
     }
 
+    #[track_caller]
     fn wait_noting<R>(
         &self,
         call: Call,
@@ -260,10 +261,13 @@ pub(crate) fn refused_while_unwinding(call: &str) -> io::Error {
 ///
 /// # Panics
 /// In a delegated closure or a callback.
+#[track_caller]
 pub(crate) fn check_may_wait(call: &str) {
-    with_caller(|caller| {
-        let Some(here) = caller else { return outside::require_thread(call) };
-        here.require_fiber(call);
+    if with_caller(|caller| caller.is_none()) {
+        return outside::require_thread(call);
+    }
+    worker::require_fiber(call);
+    worker::with_worker(|here| {
         let calls = CALLS.get().wrapping_add(1);
         CALLS.set(calls);
         if calls.is_multiple_of(CALLS_PER_TURN) {

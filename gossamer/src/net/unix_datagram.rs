@@ -51,6 +51,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// If there is a file at that path, the path is too long, or the system refuses.
+    #[track_caller]
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::bind_addr(&SocketAddr::from_pathname(path)?)
     }
@@ -71,6 +72,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// If the name is taken, or the system refuses.
+    #[track_caller]
     pub fn bind_addr(address: &SocketAddr) -> io::Result<Self> {
         check_may_wait("UnixDatagram::bind");
         Self::from_std(StdUnixDatagram::bind_addr(address)?)
@@ -136,6 +138,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// If there is no such socket, or the caller may not send to it.
+    #[track_caller]
     pub fn connect(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.connect_addr(&SocketAddr::from_pathname(path)?)
     }
@@ -158,6 +161,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// Like [`connect`](Self::connect).
+    #[track_caller]
     pub fn connect_addr(&self, address: &SocketAddr) -> io::Result<()> {
         check_may_wait("UnixDatagram::connect");
         self.0.io().connect_addr(address)

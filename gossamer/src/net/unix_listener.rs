@@ -69,6 +69,7 @@ impl UnixListener {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::bind_addr(&SocketAddr::from_pathname(path)?)
     }
@@ -93,6 +94,7 @@ impl UnixListener {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn bind_addr(address: &SocketAddr) -> io::Result<Self> {
         check_may_wait("UnixListener::bind");
         Self::wrap(StdUnixListener::bind_addr(address)?)

@@ -84,6 +84,7 @@ impl UnixStream {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::connect_addr(&SocketAddr::from_pathname(path)?)
     }

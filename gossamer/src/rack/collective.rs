@@ -2,7 +2,7 @@
 //! the collectives of MPI; [`on_each_node`] starts such fibers.
 
 use crate::rack::round::{Collective, CollectiveRound, Participants};
-use crate::rack::topology::{nodes, on_worker};
+use crate::rack::topology::{in_fiber, nodes};
 use crate::trust::{FibersOfCall, refuse_while_unwinding, spawn_on_with};
 use crate::wire::captured::Captured;
 use crate::wire::encoder::Encoder;
@@ -151,8 +151,7 @@ pub fn broadcast<U: NoRef + Clone>(value: Option<U>) -> U {
 #[track_caller]
 fn meet<U: NoRef + Clone>(call: Collective, value: U, combine: impl FnMut(U, U) -> U) -> U {
     refuse_while_unwinding("waits for all nodes", "come to the collective before");
-    let round = on_worker(call.name, |here| {
-        here.require_fiber(call.name);
+    let round = in_fiber(call.name, |here| {
         let participants = Participants {
             team: NODES,
             worker_of: |here: &Worker, node| here.first_of_node(node as usize),

@@ -1,6 +1,6 @@
 //! [`wait_all`]: quiescence.
 
-use crate::rack::topology::on_worker;
+use crate::rack::topology::in_fiber;
 use crate::structures::oneshot;
 use crate::trust::refuse_while_unwinding;
 use crate::worker::fibers::wake::block_on;
@@ -32,10 +32,8 @@ use crate::worker::fibers::wake::block_on;
 pub fn wait_all() {
     refuse_while_unwinding("waits until all work is done", "wait before");
     let (sender, receiver) = oneshot::channel();
-    let _waiting = on_worker("rack::wait_all", |here| {
-        here.require_fiber("rack::wait_all");
-        here.when_settled(move |outcome| sender.send(outcome))
-    });
+    let call = "rack::wait_all";
+    let _waiting = in_fiber(call, |here| here.when_settled(move |outcome| sender.send(outcome)));
     // Closed only when the runtime ends, which unwinds this fiber.
-    let _settled = block_on(receiver, "rack::wait_all");
+    let _settled = block_on(receiver, call);
 }

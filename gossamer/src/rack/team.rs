@@ -3,7 +3,7 @@
 use crate::lane::error::DelegationError;
 use crate::lane::operation::refuse_captures;
 use crate::rack::team_member::TeamMember;
-use crate::rack::topology::on_worker;
+use crate::rack::topology::in_fiber;
 use crate::trust::{Cancellers, Trustee, refuse_while_unwinding, rethrow, spawn_around};
 use crate::worker::fibers::wake::block_on;
 use crate::worker::nodes::teams::TeamId;
@@ -131,10 +131,7 @@ impl Workers {
     {
         refuse_while_unwinding("starts fibers on workers and waits for them", "do it before");
         let (call, at) = ("Workers::each", Location::caller());
-        let id = on_worker(call, |here| {
-            here.require_fiber(call);
-            (here.index as u32, here.new_ticket())
-        });
+        let id = in_fiber(call, |here| (here.index as u32, here.new_ticket()));
         let run = move |(id, number, workers, arguments): (TeamId, u32, Self, C)| {
             let member = TeamMember::new(id, number, workers);
             let result = f(&member, arguments);

@@ -5,7 +5,7 @@
 use crate::NoRef;
 use crate::rack::round::{Collective, CollectiveRound, LeftRound, Participants};
 use crate::rack::team::Workers;
-use crate::rack::topology::on_worker;
+use crate::rack::topology::in_fiber;
 use crate::structures::tree::Tree;
 use crate::trust::refuse_while_unwinding;
 use crate::worker::nodes::teams::{Edge, Farewell, TeamId};
@@ -170,7 +170,7 @@ impl TeamMember {
     #[track_caller]
     fn meet<U: NoRef + Clone>(&self, call: Collective, value: U, combine: impl FnMut(U, U) -> U) -> U {
         refuse_while_unwinding("waits for other members", "come to the collective before");
-        on_worker(call.name, |here| here.require_fiber(call.name));
+        in_fiber(call.name, |_| ());
         self.fail_in_left_round();
         let number = self.rounds.replace(self.rounds.get() + 1);
         let round = CollectiveRound::new(self.participants(), self.tree(), number, call);

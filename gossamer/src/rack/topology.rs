@@ -4,7 +4,7 @@ use crate::trust::{NoRef, Trustee};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use crate::worker::{self, Worker, no_runtime};
+use crate::worker::{self, Worker, no_runtime, require_fiber};
 
 /// One process of an application. A program that runs alone is node 0 of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,6 +134,15 @@ impl Trustee {
             Node(here.shared.peers.as_ref().map_or(0, |peers| peers.node_of(index)) as u32)
         })
     }
+}
+
+/// Like [`on_worker`], in a fiber.
+#[track_caller]
+pub(super) fn in_fiber<R>(call: &str, f: impl FnOnce(&Worker) -> R) -> R {
+    // Not in the closure, whose line would be named.
+    on_worker(call, |_| ());
+    require_fiber(call);
+    on_worker(call, f)
 }
 
 #[track_caller]

@@ -58,6 +58,7 @@ impl Semaphore {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn acquire(&self) -> Result<Permit, AcquireError> {
         self.acquire_many(1)
     }

@@ -6,7 +6,7 @@ use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
 use crate::trust::local::on_worker;
 use crate::trust::{NoRef, Trust, entrust};
-use crate::worker::{self, Worker};
+use crate::worker::{self, Worker, require_fiber};
 use std::any::type_name;
 use std::error::Error;
 use std::fmt;
@@ -38,7 +38,8 @@ use std::panic::Location;
 /// Where the caller cannot wait, and on a thread that is not a worker.
 #[track_caller]
 pub fn entrust_as<T: Send + 'static>(name: &str, value: T) -> Result<Trust<T>, NameError> {
-    on_worker("entrust_as", "use a trust", |here| here.require_fiber("entrust_as"));
+    on_worker("entrust_as", "use a trust", |_| ());
+    require_fiber("entrust_as");
     let trust = entrust(value);
     let note = |_: &mut Root, (name, trust): (String, Trust<T>)| {
         at_directory(|here| match here.names.add(&name, type_name::<T>(), trust) {

@@ -23,7 +23,7 @@ use crate::trust::job::run_job;
 use crate::trust::join::refuse_while_unwinding;
 use crate::trust::local::{on_worker, submit};
 use crate::trust::spawn::refuses_fibers;
-use crate::worker::{Worker, with_worker};
+use crate::worker::{Worker, require_fiber, with_worker};
 use std::cell::{Cell, RefCell};
 use std::convert::identity;
 use std::fmt;
@@ -65,10 +65,11 @@ pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    let fiber = on_worker("scope", "use `std::thread::scope`", |here| {
-        here.require_fiber("scope");
-        here.running()
-    });
+    let advice = "use `std::thread::scope`";
+    on_worker("scope", advice, |_| ());
+    // Not in the closure, whose line would be named.
+    require_fiber("scope");
+    let fiber = on_worker("scope", advice, Worker::running);
     refuse_while_unwinding("opens a scope", "open it before");
     let (children, failed) = (RefCell::default(), RefCell::default());
     let state = Rc::new(ScopeState { fiber, children, cancelled: Cell::new(false), failed });

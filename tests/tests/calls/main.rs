@@ -8,6 +8,7 @@ mod embedded;
 mod latches;
 mod local;
 mod names;
+mod refused;
 mod replicated;
 mod replies;
 mod shards;

@@ -58,6 +58,7 @@ macro_rules! function {
         ///
         /// # Errors
         #[doc = concat!("As [`std::fs::", stringify!($name), "`].")]
+        #[track_caller]
         pub fn $name($path: impl AsRef<Path>) -> io::Result<$result> {
             let $path = $path.as_ref().to_owned();
             unblock_as(concat!("fs::", stringify!($name)), move || std::fs::$name($path))?
@@ -78,6 +79,7 @@ macro_rules! function {
         ///
         /// # Errors
         #[doc = concat!("As [`std::fs::", stringify!($name), "`].")]
+        #[track_caller]
         pub fn $name($from: impl AsRef<Path>, $to: impl AsRef<Path>) -> io::Result<$result> {
             let ($from, $to) = ($from.as_ref().to_owned(), $to.as_ref().to_owned());
             unblock_as(concat!("fs::", stringify!($name)), move || std::fs::$name($from, $to))?

@@ -38,6 +38,7 @@ const READ: usize = 256 * 1024;
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
+#[track_caller]
 pub fn send_file(file: &File, offset: u64, length: u64, to: &mut (impl Write + CopyEnd)) -> io::Result<u64> {
     check_may_wait("io::send_file");
     let moved = match to.place() {

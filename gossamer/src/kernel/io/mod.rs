@@ -73,6 +73,7 @@ use std::net::Shutdown;
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
+#[track_caller]
 pub fn copy<R, W>(from: &mut R, to: &mut W) -> io::Result<u64>
 where
     R: Read + CopyEnd + ?Sized,

@@ -121,13 +121,11 @@ pub(crate) fn block_on_in_turn<F: Future>(future: F, wait: Wait) -> F::Output {
 #[track_caller]
 fn wait_for<F: Future>(future: F, wait: Wait, park: fn(&Worker)) -> F::Output {
     let future = pin!(future);
-    let fiber = worker::with(|worker| {
-        worker.filter(|_| context::current() != Context::Outside).map(|worker| {
-            worker.require_fiber(wait.call);
-            worker.fiber_waker()
-        })
-    });
-    match fiber {
+    let is_fiber = context::current() != Context::Outside && worker::with(|worker| worker.is_some());
+    if is_fiber {
+        worker::require_fiber(wait.call);
+    }
+    match worker::with(|worker| worker.filter(|_| is_fiber).map(Worker::fiber_waker)) {
         Some(waker) => {
             let _noted = Fiber::note_wait(wait);
             poll_until_ready(future, &waker, || worker::with(|worker| worker.map_or((), park)))
