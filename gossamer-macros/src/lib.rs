@@ -53,6 +53,10 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `rack::on_each_node`, `apply_archived`, `Sharded::with`, `Sharded::on`). A closure that is put into a variable
 /// first can be written as a constant there: `let add = const { |sum: &mut u64, n: u64| *sum += n };`.
 ///
+/// A closure at the end of a block counts as written in the call, and may capture what the block binds: `spawn({ let trust =
+/// trust.clone(); move || … })`. The block runs where it stands. (It must not have a label or items in it, nor be an
+/// argument of a form with explicit arguments.)
+///
 /// A closure in a variable may capture too, if the variable is only used for delegation: `let add = move |sum: &mut
 /// u64| *sum += n;`, `trust.apply(add)`. Its first parameter must be declared as a `&mut` (for `spawn` it has none),
 /// and only delegating calls may use it. The variable then holds the captures: it can be delegated as often as they

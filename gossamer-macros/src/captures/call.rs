@@ -2,6 +2,7 @@
 
 use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Path};
 
+use super::block::end;
 use super::holding::Holding;
 use super::scope::{Meaning, Scopes, StoredClosure};
 
@@ -233,7 +234,8 @@ impl Delegation {
         Self::of_closure(called, callee, call.args.iter(), scopes)
     }
 
-    /// The delegation of a closure, if a literal stands where the delegated argument does, or a variable that was to hold one.
+    /// The delegation of a closure, if a literal stands where the delegated argument does, or at the end of a block there; or a
+    /// variable that was to hold one.
     fn of_closure<'a>(
         (call, arguments): (&'static str, Arguments),
         callee: Callee,
@@ -242,7 +244,9 @@ impl Delegation {
     ) -> Option<Self> {
         let closure = position(call, arguments, given.len())?;
         let argument = given.nth(closure)?;
-        let parameters = match closure_of(argument) {
+        // Explicit arguments come first, and so would what they move before the block.
+        let literal = if arguments == Arguments::Explicit { Some(argument) } else { end(argument) };
+        let parameters = match literal.and_then(closure_of) {
             Some(closure) => closure.inputs.len(),
             None => stored_in(argument, scopes)?.parameters,
         };

@@ -5,6 +5,8 @@ use syn::{ItemFn, parse_str};
 
 use super::rewrite_function;
 
+mod places;
+
 /// Checks that `source` is rewritten to `expected`; layout does not count, nor do checks of imports.
 #[track_caller]
 fn assert_rewritten(source: &str, expected: &str) {

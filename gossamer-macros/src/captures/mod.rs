@@ -9,11 +9,14 @@
 //! closures that captured nothing go into one, too, and those that are handed their arguments explicitly.
 //!
 //! One walk over a function body keeps the scopes ([`scope`], [`pattern`]) and a frame for each delegated closure it is in ([`frame`]).
-//! A use of a local that was bound outside of a frame is a capture of it. [`call`] knows which calls delegate, [`macros`]
-//! reads the tokens of macro calls ([`printed_text`] keeps what they print), [`rewrite`] writes the result, [`repeated`] that of loops.
+//! A use of a local that was bound outside of a frame is a capture of it. [`call`] knows which calls delegate, [`delegated`] walks their
+//! arguments ([`block`] those that end with the closure), [`macros`] reads the tokens of macro calls ([`printed_text`] keeps what they print),
+//! [`rewrite`] writes the result, [`repeated`] that of loops.
 
 mod assignment;
+mod block;
 mod call;
+mod delegated;
 mod format_string;
 mod frame;
 #[cfg(test)]

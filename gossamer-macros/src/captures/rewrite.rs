@@ -9,6 +9,7 @@ use syn::{
     PathArguments, Stmt, Token, parse_quote,
 };
 
+use super::block::end_mut;
 use super::call::{Arguments, Callee, Delegation, closure_mut, is_two};
 use super::frame::{Capture, Seen, Taken};
 use super::import::check_of_import;
@@ -108,14 +109,25 @@ fn infer_the_others(types: &mut AngleBracketedGenericArguments, delegation: &Del
 /// Makes the closure a constant, its captures parameters of it, and their values an argument before it.
 fn make_constant(arguments: &mut Punctuated<Expr, Token![,]>, delegation: &Delegation, taken: &Taken) {
     let position = delegation.closure;
-    let Some(argument) = arguments.get_mut(position) else { return };
+    let Some(argument) = arguments.get_mut(position).and_then(end_mut) else { return };
     if let (Some(closure), Taken::Captures(captures)) = (closure_mut(argument), taken) {
         match delegation.repeats() {
             true => repeated::take_once(closure, captures, delegation.arguments),
             false => take_captures(closure, captures),
         }
     }
-    *argument = constant(argument);
+    let constant_closure = constant(argument);
+    let handed = match taken {
+        Taken::Captures(captures) => (!captures.is_empty()).then(|| values(captures)),
+        Taken::Stored(variable) => Some(parse_quote!(#variable)),
+    };
+    match handed {
+        Some(handed) => {
+            *argument = handed;
+            arguments.insert(position + 1, constant_closure);
+        }
+        None => *argument = constant_closure,
+    }
     if is_two(delegation.call)
         && let Some(last) = arguments.last_mut()
         && closure_mut(last).is_some()
@@ -126,12 +138,6 @@ fn make_constant(arguments: &mut Punctuated<Expr, Token![,]>, delegation: &Deleg
         let mut swapped: Vec<Expr> = std::mem::take(arguments).into_iter().collect();
         swapped.swap(position, position + 1);
         *arguments = swapped.into_iter().collect();
-    } else if !taken.is_empty() {
-        let taken = match taken {
-            Taken::Captures(captures) => values(captures),
-            Taken::Stored(variable) => parse_quote!(#variable),
-        };
-        arguments.insert(position, taken);
     }
 }
 

@@ -1,17 +1,16 @@
 //! The walk over a function body: keeps the scopes, finds the captures, and rewrites the delegated closures.
 
 use proc_macro2::Span;
-use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
 use syn::*;
 
 use super::assignment::{assigned_variables, is_assignment};
-use super::call::{Arguments, Callee, Delegation, closure_mut, stored_in};
-use super::frame::{Capture, Frame, Seen, Taken};
+use super::call::{Arguments, Delegation};
+use super::frame::{Capture, Frame, Seen};
 use super::holding::Holding;
 use super::pattern::{self, Match};
 use super::scope::{Binding, Meaning, Scopes, StoredClosure};
-use super::{items, macros, repeated, rewrite, stored};
+use super::{items, macros, rewrite, stored};
 use crate::messages;
 use crate::report::Report;
 
@@ -47,16 +46,16 @@ pub(super) fn rewrite_body(attributes: &mut Vec<Attribute>, signature: &Signatur
 #[derive(Default)]
 pub(super) struct Walker {
     pub(super) scopes: Scopes,
-    frames: Vec<Frame>,
+    pub(super) frames: Vec<Frame>,
     /// The number of delegated closures so far: tells whether the tokens of a macro call have to be written anew.
     pub(super) rewritten: usize,
     /// Whether a delegated closure captures a variable that is bound by `mut`, and may change its copy.
-    captures_mutably: bool,
+    pub(super) captures_mutably: bool,
     /// Closures whose captures a variable holds instead of them, as they were written.
-    stored: Vec<(ExprClosure, Vec<Capture>)>,
+    pub(super) stored: Vec<(ExprClosure, Vec<Capture>)>,
     /// What the last closure with explicit arguments has captured beside them.
-    beside: Option<Capture>,
-    report: Report,
+    pub(super) beside: Option<Capture>,
+    pub(super) report: Report,
 }
 
 impl Walker {
@@ -87,6 +86,15 @@ impl Walker {
 
     /// Walks statements in the innermost scope, where items are known from the first statement on.
     pub(super) fn statements(&mut self, statements: &mut [Stmt]) {
+        self.statements_ending(statements, |walker, last| walker.visit_stmt_mut(last));
+    }
+
+    /// Walks statements, the last of them by `walk_last`.
+    pub(super) fn statements_ending(
+        &mut self,
+        statements: &mut [Stmt],
+        walk_last: impl FnOnce(&mut Self, &mut Stmt),
+    ) {
         for statement in statements.iter() {
             if let Stmt::Item(item) = statement {
                 items::bind(&mut self.scopes, item);
@@ -95,6 +103,7 @@ impl Walker {
         let mut rest = statements;
         while let [statement, behind @ ..] = rest {
             match statement {
+                last if behind.is_empty() => return walk_last(self, last),
                 Stmt::Local(local) if stored::is_only_delegated(local, behind) => self.stored_closure(local),
                 statement => self.visit_stmt_mut(statement),
             }
@@ -145,96 +154,6 @@ impl Walker {
                 self.report.add(ident, message, &[("name", &name)]);
             }
         }
-    }
-
-    /// Walks the arguments of a delegating call. Gives the captures of the delegated closure if the call has to be rewritten.
-    fn delegated_arguments(
-        &mut self,
-        arguments: &mut Punctuated<Expr, Token![,]>,
-        delegation: &Delegation,
-    ) -> Option<Taken> {
-        let mut taken = None;
-        for (position, argument) in arguments.iter_mut().enumerate() {
-            let is_delegated = position == delegation.closure;
-            let stored = stored_in(argument, &self.scopes);
-            match (closure_mut(argument), stored) {
-                (Some(closure), _) if is_delegated => {
-                    let repeats = delegation.repeats();
-                    let captures = self.delegated_closure(closure, delegation.arguments, repeats);
-                    if !repeats {
-                        rewrite::record_place(closure);
-                    }
-                    self.refuse_captures_beside(delegation);
-                    taken = captures.map(Taken::Captures);
-                }
-                (None, Some(stored)) if is_delegated => {
-                    taken = self.stored_argument(argument, stored, delegation);
-                }
-                _ => self.visit_expr_mut(argument),
-            }
-        }
-        taken
-    }
-
-    /// Puts a closure into the call again to which its captures are handed.
-    fn stored_argument(
-        &mut self,
-        argument: &mut Expr,
-        stored: StoredClosure,
-        delegation: &Delegation,
-    ) -> Option<Taken> {
-        self.visit_expr_mut(argument);
-        self.rewritten += 1;
-        let (closure, captures) = self.stored.get(stored.number)?;
-        let mut closure = closure.clone();
-        if delegation.repeats() {
-            repeated::take_once(&mut closure, captures, delegation.arguments);
-        } else {
-            rewrite::record_place(&mut closure);
-            rewrite::take_captures(&mut closure, captures);
-        }
-        let Expr::Path(variable) = std::mem::replace(argument, Expr::Closure(closure)) else { return None };
-        variable.path.get_ident().cloned().map(Taken::Stored)
-    }
-
-    /// Reports what the closure of the last call has captured beside its arguments.
-    fn refuse_captures_beside(&mut self, delegation: &Delegation) {
-        let Some(Capture { ident, .. }) = self.beside.take() else { return };
-        // Without arguments any type may have such a method, and types with a `spawn_with` are many.
-        let surely = delegation.callee != Callee::Method || delegation.call != "spawn_with";
-        if delegation.arguments == Arguments::Explicit && surely {
-            let parts = [("call", delegation.call), ("name", &ident.to_string())];
-            self.report.add(&ident, &messages::CAPTURE_BESIDE_ARGUMENTS, &parts);
-        }
-    }
-
-    fn delegating_function_call(&mut self, expr: &mut Expr, delegation: &Delegation) {
-        let Expr::Call(call) = expr else { return };
-        if let Some(taken) = self.delegated_arguments(&mut call.args, delegation)
-            && let Some(rewritten) = rewrite::function_call(call, delegation, &taken)
-        {
-            *expr = rewritten;
-        }
-    }
-
-    /// Gives what the closure captures, to be made its arguments; nothing if it has to stay as it is.
-    fn delegated_closure(
-        &mut self,
-        closure: &mut ExprClosure,
-        arguments: Arguments,
-        repeats: bool,
-    ) -> Option<Vec<Capture>> {
-        self.frames.push(Frame::new(self.scopes.depth(), closure.capture.is_some(), repeats));
-        self.visit_expr_closure_mut(closure);
-        let frame = self.frames.pop()?;
-        self.rewritten += 1;
-        if !matches!(arguments, Arguments::Captures(_)) {
-            // It has its arguments. If it captures all the same, the library says so; in a constant rustc would, in other words.
-            self.beside = frame.captures.into_iter().find(|capture| capture.seen == Seen::Surely);
-            return (self.beside.is_none() && !frame.uses_receiver).then(Vec::new);
-        }
-        self.captures_mutably |= frame.captures.iter().any(|capture| capture.mutable);
-        (!frame.uses_receiver).then_some(frame.captures)
     }
 }
 
