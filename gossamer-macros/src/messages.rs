@@ -30,7 +30,7 @@ macro_rules! catalogue {
 catalogue! {
     // Delegated closures.
     ASSIGNMENT_LOST in "assignment_in_borrowing_closure":
-        "this delegated closure runs on a copy of `{name}`: what it assigns would be lost",
+        "this delegated closure runs on a copy of `{name}`: what it changes would be lost",
         help "return the value from the closure and assign it here, or make the closure `move` if only the copy is meant to change";
     ASSIGNMENT_IN_LOOP in "capture_changed_by_a_loop":
         "all calls of this loop's closure share `{name}`, so none can change it",

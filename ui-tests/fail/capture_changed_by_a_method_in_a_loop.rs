@@ -2,10 +2,21 @@
 
 use gossamer::collections::par_for_each;
 
+#[derive(Clone, Default, gossamer::NoRef)]
+struct Statistics {
+    sum: usize,
+}
+
+impl Statistics {
+    fn add(&mut self, number: usize) {
+        self.sum += number;
+    }
+}
+
 #[gossamer::main]
 fn main() {
-    let mut seen = Vec::new();
-    par_for_each(0..10, |number| seen.push(number));
-    let mut words = vec![String::from("tea")];
-    par_for_each(0..10, move |_| words.clear());
+    let mut statistics = Statistics::default();
+    par_for_each(0..10, |number| statistics.add(number));
+    let mut others = Statistics::default();
+    par_for_each(0..10, move |number| others.add(number));
 }

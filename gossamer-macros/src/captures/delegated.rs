@@ -106,7 +106,7 @@ impl Walker {
         arguments: Arguments,
         repeats: bool,
     ) -> Option<Vec<Capture>> {
-        self.frames.push(Frame::new(self.scopes.depth(), closure.capture.is_some(), repeats));
+        self.frames.push(Frame::new(self.scopes.depth(), closure, repeats));
         self.visit_expr_closure_mut(closure);
         let frame = self.frames.pop()?;
         self.rewritten += 1;

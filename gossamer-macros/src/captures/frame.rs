@@ -1,7 +1,7 @@
 //! What is known of a delegated closure while the walk is inside it.
 
 use proc_macro2::Span;
-use syn::Ident;
+use syn::{ExprClosure, Ident};
 
 use super::scope::Binding;
 
@@ -18,7 +18,7 @@ pub(crate) enum Seen {
 pub(crate) struct Capture {
     /// The name, with the span of its first use inside the closure: the place to blame.
     pub(crate) ident: Ident,
-    /// Where the variable is bound: the place that rustc may advise to change.
+    /// Where the variable is bound, or the closure begins: the place that rustc may advise to change.
     pub(crate) bound_at: Span,
     /// Whether the closure may change its copy.
     pub(crate) mutable: bool,
@@ -47,6 +47,8 @@ impl Taken {
 pub(crate) struct Frame {
     /// The number of scopes that were open around it: a local of one of those is a capture.
     pub(crate) depth: usize,
+    /// Where it begins.
+    begins_at: Span,
     /// Whether it is a `move` closure.
     pub(crate) moves: bool,
     /// Whether it is called for each of many elements.
@@ -59,8 +61,9 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// A closure that is about to be walked, with `depth` scopes open around it.
-    pub(crate) fn new(depth: usize, moves: bool, repeats: bool) -> Self {
-        Self { depth, moves, repeats, uses_receiver: false, captures: Vec::new() }
+    pub(crate) fn new(depth: usize, closure: &ExprClosure, repeats: bool) -> Self {
+        let (begins_at, moves) = (closure.inputs_begin.span, closure.capture.is_some());
+        Self { depth, begins_at, moves, repeats, uses_receiver: false, captures: Vec::new() }
     }
 
     /// Notes a use, at `span`, of a local that was bound outside.
@@ -71,9 +74,11 @@ impl Frame {
             None => {
                 let mut ident = binding.ident.clone();
                 ident.set_span(span);
-                let bound_at = binding.ident.span();
-                // In a loop rustc then says that the calls share it, and not that it lacks a `mut`, which it has.
-                let mutable = mutable && (self.moves || self.repeats);
+                // In a loop rustc then says that the calls share it, and not that it lacks a `mut`, which it has. Otherwise it is
+                // the closure that lacks one.
+                let in_vain = mutable && !(self.moves || self.repeats);
+                let bound_at = if in_vain { self.begins_at } else { binding.ident.span() };
+                let mutable = mutable && !in_vain;
                 self.captures.push(Capture { ident, bound_at, mutable, assigned: false, seen });
             }
         }

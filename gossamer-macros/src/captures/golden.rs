@@ -5,6 +5,7 @@ use syn::{ItemFn, parse_str};
 
 use super::rewrite_function;
 
+mod changes;
 mod places;
 
 /// Checks that `source` is rewritten to `expected`; layout does not count, nor do checks of imports.

@@ -1,7 +1,8 @@
-//! Tells from syntax alone whether an expression or a type visibly is a `Trustee`, a row of them, or an `Emission`.
+//! Tells from syntax alone whether an expression or a type visibly is a `Trustee`, a row of them, an `Emission`, or a collection.
 //!
 //! `spawn` is a method of many types (a scope of threads, a pool, an async runtime), so `x.spawn(closure)` is only taken
-//! for a delegation where `x` visibly is a trustee; and `x.apply_to(y, closure)` where `x` comes from a `par_emit`.
+//! for a delegation where `x` visibly is a trustee; and `x.apply_to(y, closure)` where `x` comes from a `par_emit`. And `x.push(y)`
+//! surely changes `x` if that is a `Vec` ([`super::assignment`]).
 
 use syn::{Expr, ExprMethodCall, GenericArgument, Path, PathArguments, Type};
 
@@ -16,7 +17,16 @@ pub(crate) enum Holding {
     Trustees,
     /// What `par_emit` returns.
     Emission,
+    /// A collection of the standard library, and no reference to one.
+    Collection,
 }
+
+/// The types of such collections.
+const COLLECTIONS: [&str; 8] =
+    ["BTreeMap", "BTreeSet", "BinaryHeap", "HashMap", "HashSet", "String", "Vec", "VecDeque"];
+
+/// The functions and macros that return one.
+const MAKING: [&str; 6] = ["default", "format", "from", "new", "vec", "with_capacity"];
 
 /// What returns an `Emission`.
 const EMITTING: [&str; 2] = ["par_emit", "par_emit_with"];
@@ -29,11 +39,13 @@ impl Holding {
     /// What a value of this type holds.
     pub(crate) fn of_type(ty: &Type) -> Option<Self> {
         match ty {
-            Type::Reference(reference) => Self::of_type(&reference.elem),
+            Type::Reference(reference) => {
+                Self::of_type(&reference.elem).filter(|held| *held != Self::Collection)
+            }
             Type::Paren(inner) => Self::of_type(&inner.elem),
             Type::Group(inner) => Self::of_type(&inner.elem),
             Type::Slice(slice) => Self::row_of(&slice.elem),
-            Type::Array(array) => Self::row_of(&array.elem),
+            Type::Array(array) => Self::row_of(&array.elem).or(Some(Self::Collection)),
             Type::Path(path) => Self::of_type_path(&path.path),
             _ => None,
         }
@@ -44,7 +56,13 @@ impl Holding {
         match expr {
             Expr::Paren(inner) => Self::of_expr(&inner.expr, scopes),
             Expr::Group(inner) => Self::of_expr(&inner.expr, scopes),
-            Expr::Reference(inner) => Self::of_expr(&inner.expr, scopes),
+            Expr::Reference(inner) => {
+                Self::of_expr(&inner.expr, scopes).filter(|held| *held != Self::Collection)
+            }
+            Expr::Array(_) | Expr::Repeat(_) => Some(Self::Collection),
+            Expr::Macro(call) if MAKING.iter().any(|name| call.mac.path.is_ident(name)) => {
+                Some(Self::Collection)
+            }
             Expr::Index(index) => Self::of_expr(&index.expr, scopes)?.element(),
             Expr::Call(call) => Self::of_function(&call.func),
             Expr::MethodCall(call) => Self::of_method(call, scopes),
@@ -70,10 +88,10 @@ impl Holding {
         match (last.ident.to_string().as_str(), &last.arguments) {
             ("Trustee", PathArguments::None) => Some(Self::Trustee),
             ("Vec", PathArguments::AngleBracketed(arguments)) => match arguments.args.first()? {
-                GenericArgument::Type(element) => Self::row_of(element),
+                GenericArgument::Type(element) => Self::row_of(element).or(Some(Self::Collection)),
                 _ => None,
             },
-            _ => None,
+            (name, _) => COLLECTIONS.contains(&name).then_some(Self::Collection),
         }
     }
 
@@ -88,7 +106,7 @@ impl Holding {
         match (name.as_str(), names.next()?.as_str()) {
             ("here", "Trustee") => Some(Self::Trustee),
             ("all", "Trustee") => Some(Self::Trustees),
-            _ => None,
+            (name, ty) => (COLLECTIONS.contains(&ty) && MAKING.contains(&name)).then_some(Self::Collection),
         }
     }
 

@@ -4,7 +4,7 @@ use proc_macro2::Span;
 use syn::visit_mut::{self, VisitMut};
 use syn::*;
 
-use super::assignment::{assigned_variables, is_assignment};
+use super::assignment::{assigned_variables, changes_receiver, is_assignment};
 use super::call::{Arguments, Delegation};
 use super::frame::{Capture, Frame, Seen};
 use super::holding::Holding;
@@ -49,7 +49,7 @@ pub(super) struct Walker {
     pub(super) frames: Vec<Frame>,
     /// The number of delegated closures so far: tells whether the tokens of a macro call have to be written anew.
     pub(super) rewritten: usize,
-    /// Whether a delegated closure captures a variable that is bound by `mut`, and may change its copy.
+    /// Whether a delegated closure captures a variable that is bound by `mut`, and may change its copy, or try to.
     pub(super) captures_mutably: bool,
     /// Closures whose captures a variable holds instead of them, as they were written.
     pub(super) stored: Vec<(ExprClosure, Vec<Capture>)>,
@@ -138,7 +138,23 @@ impl Walker {
         around.for_each(|frame| frame.uses_receiver = true);
     }
 
-    /// Reports assignments, of which `place` is the target, that a delegated closure would lose.
+    /// Reports a method call that changes a variable, as [`assign`](Self::assign) does. Where only rustc knows whether it does,
+    /// rustc must not say that the variable needs no `mut`.
+    fn call_method(&mut self, call: &ExprMethodCall) {
+        if changes_receiver(call, &self.scopes) {
+            return self.assign(&call.receiver);
+        }
+        for variable in assigned_variables(&call.receiver) {
+            let Some(ident) = variable.path.get_ident() else { continue };
+            if let Some((depth, binding)) = self.scopes.resolve_ident(ident)
+                && let Meaning::Local { mutable: true, .. } = binding.meaning
+            {
+                self.captures_mutably |= self.frames.iter().any(|frame| frame.depth > depth);
+            }
+        }
+    }
+
+    /// Reports changes of `place` that a delegated closure would lose.
     fn assign(&mut self, place: &Expr) {
         for variable in assigned_variables(place) {
             let Some(ident) = variable.path.get_ident() else { continue };
@@ -227,7 +243,8 @@ impl VisitMut for Walker {
 
     fn visit_expr_method_call_mut(&mut self, call: &mut ExprMethodCall) {
         let Some(delegation) = Delegation::of_method(call, &self.scopes) else {
-            return visit_mut::visit_expr_method_call_mut(self, call);
+            visit_mut::visit_expr_method_call_mut(self, call);
+            return self.call_method(call);
         };
         self.visit_expr_mut(&mut call.receiver);
         if let Some(taken) = self.delegated_arguments(&mut call.args, &delegation) {
