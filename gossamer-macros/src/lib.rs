@@ -73,7 +73,7 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///   `trust.trustee()`, a variable made from these, or one declared as `Trustee`.
 /// - Variables inside macro calls count, including `{name}` in format strings. In a macro that is not from the
 ///   standard library, anything that looks like a use counts as one. Delegated closures inside a macro call are
-///   rewritten if its arguments are expressions or statements.
+///   rewritten if its arguments are expressions or statements, or the arms of `select!`.
 /// - In a pattern that may fail to match, a capitalised name is a constant or a variant, not a variable.
 ///
 /// A variable that the rules miss is still captured by the closure, which is a compile error (E0435 of rustc, which

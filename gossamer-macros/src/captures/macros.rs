@@ -1,6 +1,6 @@
 //! The tokens of macro calls inside a function body.
 //!
-//! The macros of the standard library are read as what they are. The arguments of others are read as expressions or statements if they
+//! The macros of the standard library, and `select!`, are read as what they are. The arguments of others are read as expressions or statements if they
 //! parse so. What does not parse is searched for names, with care not to take fields, paths and keys for variables;
 //! a name found that way is captured, at worst in vain.
 
@@ -17,6 +17,7 @@ use super::format_string::inline_names;
 use super::frame::Seen;
 use super::pattern::{self, Match};
 use super::printed_text;
+use super::select;
 use super::walk::Walker;
 
 /// How the tokens of a macro are read.
@@ -28,6 +29,8 @@ enum Grammar {
     Values,
     /// A value and a pattern.
     Matches,
+    /// Futures and handlers.
+    Select,
     /// Text that is not evaluated.
     Opaque,
     /// Not known.
@@ -44,6 +47,7 @@ impl Grammar {
             "assert_eq" | "assert_ne" | "debug_assert_eq" | "debug_assert_ne" => Self::Format(2),
             "vec" | "dbg" => Self::Values,
             "matches" => Self::Matches,
+            "select" => Self::Select,
             "stringify" | "concat" | "include" | "include_str" | "include_bytes" | "env" | "option_env"
             | "compile_error" | "cfg" | "line" | "column" | "file" | "module_path" | "macro_rules" => {
                 Self::Opaque
@@ -59,15 +63,22 @@ pub(super) fn walk(walker: &mut Walker, call: &mut Macro) {
     let read = match Grammar::of(&call.path) {
         Grammar::Opaque => return,
         Grammar::Matches => walk_matches(walker, call),
-        grammar => walk_arguments(walker, call, grammar)
-            .or_else(|| walk_repetition(walker, call))
-            .or_else(|| walk_statements(walker, call)),
+        Grammar::Select => {
+            select::walk(walker, call).or_else(|| walk_expressions(walker, call, Grammar::Unknown))
+        }
+        grammar => walk_expressions(walker, call, grammar),
     };
     match read {
         Some(tokens) if walker.rewritten > before => printed_text::replace_tokens(call, tokens),
         Some(_) => {}
         None => search(walker, call.tokens.clone()),
     }
+}
+
+fn walk_expressions(walker: &mut Walker, call: &Macro, grammar: Grammar) -> Option<TokenStream> {
+    walk_arguments(walker, call, grammar)
+        .or_else(|| walk_repetition(walker, call))
+        .or_else(|| walk_statements(walker, call))
 }
 
 fn walk_arguments(walker: &mut Walker, call: &Macro, grammar: Grammar) -> Option<TokenStream> {
@@ -96,7 +107,7 @@ fn positions_of_format_strings(arguments: &Punctuated<Expr, Token![,]>, grammar:
     match grammar {
         Grammar::Format(first) => positions.filter(|position| *position >= first).take(1).collect(),
         Grammar::Unknown => positions.collect(),
-        Grammar::Values | Grammar::Matches | Grammar::Opaque => Vec::new(),
+        Grammar::Values | Grammar::Matches | Grammar::Select | Grammar::Opaque => Vec::new(),
     }
 }
 

@@ -10,8 +10,8 @@
 //!
 //! One walk over a function body keeps the scopes ([`scope`], [`pattern`]) and a frame for each delegated closure it is in ([`frame`]).
 //! A use of a local that was bound outside of a frame is a capture of it. [`call`] knows which calls delegate, [`delegated`] walks their
-//! arguments ([`block`] those that end with the closure), [`macros`] reads the tokens of macro calls ([`printed_text`] keeps what they print),
-//! [`rewrite`] writes the result, [`repeated`] that of loops.
+//! arguments ([`block`] those that end with the closure), [`macros`] and [`select`] read the tokens of macro calls ([`printed_text`] keeps what
+//! they print), [`rewrite`] writes the result, [`repeated`] that of loops.
 
 mod assignment;
 mod block;
@@ -30,6 +30,7 @@ mod printed_text;
 mod repeated;
 mod rewrite;
 mod scope;
+mod select;
 mod stored;
 mod walk;
 

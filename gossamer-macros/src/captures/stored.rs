@@ -13,6 +13,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, ExprPath, Ident, Local, Macro, Pat, Stmt, Token, Type};
 
 use super::call::{position_in_function, position_in_method};
+use super::select;
 
 /// What takes such a closure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,9 +98,11 @@ impl<'ast> Visit<'ast> for Uses<'_> {
 
     fn visit_macro(&mut self, call: &'ast Macro) {
         // As the walk reads it.
-        match call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
-            Ok(arguments) => arguments.iter().for_each(|argument| Visit::visit_expr(self, argument)),
-            Err(_) => self.tokens(call.tokens.clone()),
+        let arguments = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
+        let arguments = arguments.map(|arguments| arguments.into_iter().collect()).ok();
+        match arguments.or_else(|| select::expressions(call)) {
+            Some(arguments) => arguments.iter().for_each(|argument| Visit::visit_expr(self, argument)),
+            None => self.tokens(call.tokens.clone()),
         }
     }
 }

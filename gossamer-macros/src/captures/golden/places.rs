@@ -73,3 +73,80 @@ fn a_block_that_a_closure_cannot_leave_stays() {
         assert_rewritten(source, source);
     }
 }
+
+#[test]
+fn closures_in_the_arms_of_select_are_delegated() {
+    assert_rewritten(
+        "fn wait(t: &Trust<u64>, by: u64) -> u64 {
+            select! {
+                x = t.apply_async(|x| *x + by), if t.apply(|t| *t > by) => { t.apply(move |t| *t + x) }
+                (by, _) = f() => t.apply(|x| *x + by),
+                _ = g() => if by > 3 { 1 } else { t.apply(|t| *t) },
+                else => t.apply(|x| *x + by)
+            }
+        }",
+        "fn wait(t: &Trust<u64>, by: u64) -> u64 {
+            select! {
+                x = t.__apply_with_async((by,), const { |x, (by,)| { place!{} *x + by } }),
+                    if t.__apply_with((by,), const { |t, (by,)| { place!{} *t > by } })
+                    => { t.__apply_with((x,), const { move |t, (x,)| { place!{} *t + x } }) }
+                (by, _) = f() => t.__apply_with((by,), const { |x, (by,)| { place!{} *x + by } }),
+                _ = g() => if by > 3 { 1 } else { t.apply(const { |t| { place!{} *t } }) },
+                else => t.__apply_with((by,), const { |x, (by,)| { place!{} *x + by } })
+            }
+        }",
+    );
+    assert_rewritten(
+        "fn wait(t: &Trust<u64>) { gossamer::select! { biased; x = t.apply_async(|x| *x) => x, } }",
+        "fn wait(t: &Trust<u64>) {
+            gossamer::select! { biased; x = t.apply_async(const { |x| { place!{} *x } }) => x, }
+        }",
+    );
+}
+
+#[test]
+fn what_the_arms_of_select_use_is_captured_and_what_they_bind_is_not() {
+    assert_rewritten(
+        "fn wait(a: u64, b: u64, c: u64, x: u64) {
+            gossamer::spawn(move || { select! { x = f(a), if b > 1 => g(x + c), biased = h() => biased } });
+        }",
+        "fn wait(a: u64, b: u64, c: u64, x: u64) {
+            ::gossamer::__private::spawn_with((a, b, c,), const {
+                move |(a, b, c,)| { place!{} select! { x = f(a), if b > 1 => g(x + c), biased = h() => biased } }
+            });
+        }",
+    );
+}
+
+#[test]
+fn a_stored_closure_may_be_delegated_in_select() {
+    assert_rewritten(
+        "fn wait(t: &Trust<u64>, by: u64) {
+            let add = move |t: &mut u64| *t += by;
+            select! { _ = t.apply_async(add), if by > 1 => (), else => t.apply(add) }
+        }",
+        "fn wait(t: &Trust<u64>, by: u64) {
+            let add = (by,);
+            select! {
+                _ = t.__apply_with_async(add, const { move |t: &mut u64, (by,)| { place!{} *t += by } }), if by > 1 => (),
+                else => t.__apply_with(add, const { move |t: &mut u64, (by,)| { place!{} *t += by } })
+            }
+        }",
+    );
+    let source = "fn wait(t: &Trust<u64>, by: u64) {
+        let add = move |t: &mut u64| *t += by;
+        select! { _ = t.apply_async(add) => add(&mut 1) }
+    }";
+    assert_rewritten(source, source);
+}
+
+#[test]
+fn a_select_of_another_grammar_is_read_as_any_other_macro() {
+    assert_rewritten(
+        "fn wait(t: &Trust<u64>, a: u64) { select!(t.apply(|t| *t + a), 3); crossbeam::select! { recv(r) -> x => x } }",
+        "fn wait(t: &Trust<u64>, a: u64) {
+            select!(t.__apply_with((a,), const { |t, (a,)| { place!{} *t + a } }), 3);
+            crossbeam::select! { recv(r) -> x => x }
+        }",
+    );
+}
