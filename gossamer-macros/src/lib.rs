@@ -71,6 +71,9 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///   `std::thread::spawn` is not.
 /// - `x.spawn(|…| …)` is a delegation if `x` visibly is a trustee: `Trustee::here()`, an element of `Trustee::all()`,
 ///   `trust.trustee()`, a variable made from these, or one declared as `Trustee`.
+///   In the same way `x.each(|…| …)` needs an `x` that visibly is a `Workers` (`Workers::all()`, `Workers::on(…)`), and
+///   `x.retain(|…| …)` a `DistMap` or `DistSet` (`DistMap::new()`, a parameter `&DistMap<…>`). For others, such as the
+///   fields of a struct, write `DistMap::retain(&x.map, |…| …)`.
 /// - Variables inside macro calls count, including `{name}` in format strings. In a macro that is not from the
 ///   standard library, anything that looks like a use counts as one. Delegated closures inside a macro call are
 ///   rewritten if its arguments are expressions or statements, or the arms of `select!`.

@@ -66,8 +66,7 @@ const SHARDED_METHODS: [(&str, Arguments); 6] = [
 /// Those of them that are called on a value. Many other types have a `with` and an `on`.
 const SHARDED_CALLS: usize = 4;
 
-/// Those of collections that are called on a value. Many other types have an `update`, of a closure alone; and a `retain`, of one that
-/// captures.
+/// Those of collections that are called on a value. Many other types have an `update`, of a closure alone.
 const COLLECTION_METHODS: [(&str, Arguments); 15] = [
     ("update", Arguments::Captures("update_with")),
     ("update_then", Arguments::Captures("update_with_then")),
@@ -119,6 +118,13 @@ const LOOP_METHODS: [(&str, Arguments); 30] = [
     ("par_emit_with", Arguments::Explicit),
     ("mark_where_with", Arguments::Explicit),
 ];
+
+/// Those of a `DistMap` or `DistSet` that collections of the standard library have as well.
+const KEYED_METHODS: [(&str, Arguments); 1] = [("retain", Arguments::Captures("retain_with"))];
+
+/// Those of `Workers`. Other types may have them, too.
+const WORKERS_METHODS: [(&str, Arguments); 2] =
+    [("each", Arguments::Captures("each_with")), ("each_with", Arguments::Explicit)];
 
 /// Those of an `Emission`. Other types may have them, too.
 const EMISSION_METHODS: [(&str, Arguments); 6] = [
@@ -218,6 +224,8 @@ impl Delegation {
             })
             .or_else(|| find(&LOOP_METHODS, &name))
             .or_else(|| find(&EMISSION_METHODS, &name).filter(|_| is_on(Holding::Emission)))
+            .or_else(|| find(&WORKERS_METHODS, &name).filter(|_| is_on(Holding::Workers)))
+            .or_else(|| find(&KEYED_METHODS, &name).filter(|_| is_on(Holding::Keyed)))
             .or_else(|| {
                 find(&TRUSTEE_METHODS, &name).filter(|_| name != "spawn" || is_on(Holding::Trustee))
             })?;
@@ -289,7 +297,7 @@ pub(super) fn stored_in(expr: &Expr, scopes: &Scopes) -> Option<StoredClosure> {
 }
 
 /// `spawn`, `gossamer::spawn`, `rack::on_each_node`, `par_for_each`, `Trust::apply`, `Trustee::spawn`, `Sharded::with`,
-/// `DistVec::par_map` and their like.
+/// `Workers::each`, `DistVec::par_map` and their like.
 fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, Arguments), Callee)> {
     let mut names = path.segments.iter().rev().map(|segment| segment.ident.to_string());
     let (name, parent) = (names.next()?, names.next());
@@ -300,7 +308,8 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, A
         }
         Some("DistVec" | "DistMap" | "DistSet" | "DistQueue" | "Frontier") => {
             let calls = &SHARDED_METHODS[..SHARDED_CALLS];
-            let tables = [&DIST_VEC_FUNCTIONS[..], &TRUST_METHODS, calls, &COLLECTION_METHODS, &LOOP_METHODS];
+            let own = [&DIST_VEC_FUNCTIONS[..], &KEYED_METHODS, &COLLECTION_METHODS, &LOOP_METHODS];
+            let tables = own.into_iter().chain([&TRUST_METHODS[..], calls]);
             return Some((tables.into_iter().find_map(|table| find(table, &name))?, Callee::Method));
         }
         Some("gossamer") if names.next().is_none() => (&FUNCTIONS, Callee::Function),
@@ -309,6 +318,7 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, A
         Some("Trust") => (&TRUST_METHODS, Callee::Method),
         Some("Trustee") => (&TRUSTEE_METHODS, Callee::Method),
         Some("Sharded") => (&SHARDED_METHODS, Callee::Method),
+        Some("Workers") => (&WORKERS_METHODS, Callee::Method),
         _ => return None,
     };
     Some((find(table, &name)?, callee))

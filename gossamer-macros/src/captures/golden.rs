@@ -7,6 +7,7 @@ use super::rewrite_function;
 
 mod changes;
 mod places;
+mod receivers;
 
 /// Checks that `source` is rewritten to `expected`; layout does not count, nor do checks of imports.
 #[track_caller]
@@ -92,13 +93,12 @@ fn closures_for_elements_are_known_by_their_calls() {
         }",
     );
     assert_rewritten(
-        "fn add(m: &DistMap<u8, u64>, a: u64) { m.update(3, 0, |n| *n += a); m.apply(3, |n| *n + a); m.merges(|n, b| *n += a * b); m.retain_with(|_, n, a| *n > a, a); m.retain(|_, n| *n > 7); }",
+        "fn add(m: &DistMap<u8, u64>, a: u64) { m.update(3, 0, |n| *n += a); m.apply(3, |n| *n + a); m.merges(|n, b| *n += a * b); m.retain_with(|_, n, a| *n > a, a); }",
         "fn add(m: &DistMap<u8, u64>, a: u64) {
             m.__update_with(3, 0, (a,), const { |n, (a,)| { place!{} *n += a } });
             m.__apply_with(3, (a,), const { |n, (a,)| { place!{} *n + a } });
             m.__merges_with((a,), const { |(a,)| { place!{} move |n, b| *n += a * b } });
             m.__retain_with(a, const { |arguments| { place!{} move |_, n| { let a = &arguments; *n > a } } });
-            m.retain(|_, n| *n > 7);
         }",
     );
     assert_rewritten(

@@ -1,8 +1,10 @@
-//! Tells from syntax alone whether an expression or a type visibly is a `Trustee`, a row of them, an `Emission`, or a collection.
+//! Tells from syntax alone whether an expression or a type visibly is a `Trustee`, a row of them, or something else whose methods have
+//! the names of others.
 //!
 //! `spawn` is a method of many types (a scope of threads, a pool, an async runtime), so `x.spawn(closure)` is only taken
-//! for a delegation where `x` visibly is a trustee; and `x.apply_to(y, closure)` where `x` comes from a `par_emit`. And `x.push(y)`
-//! surely changes `x` if that is a `Vec` ([`super::assignment`]).
+//! for a delegation where `x` visibly is a trustee; `x.apply_to(y, closure)` where `x` comes from a `par_emit`, `x.each(closure)` where
+//! it is a `Workers`, and `x.retain(closure)` where it is a `DistMap`. And `x.push(y)` surely changes `x` if that is a `Vec`
+//! ([`super::assignment`]).
 
 use syn::{Expr, ExprMethodCall, GenericArgument, Path, PathArguments, Type};
 
@@ -17,6 +19,10 @@ pub(crate) enum Holding {
     Trustees,
     /// What `par_emit` returns.
     Emission,
+    /// A `Workers`, or a reference to one.
+    Workers,
+    /// A `DistMap` or a `DistSet`, or a reference to one.
+    Keyed,
     /// A collection of the standard library, and no reference to one.
     Collection,
 }
@@ -87,6 +93,8 @@ impl Holding {
         let last = path.segments.last()?;
         match (last.ident.to_string().as_str(), &last.arguments) {
             ("Trustee", PathArguments::None) => Some(Self::Trustee),
+            ("Workers", PathArguments::None) => Some(Self::Workers),
+            ("DistMap" | "DistSet", _) => Some(Self::Keyed),
             ("Vec", PathArguments::AngleBracketed(arguments)) => match arguments.args.first()? {
                 GenericArgument::Type(element) => Self::row_of(element).or(Some(Self::Collection)),
                 _ => None,
@@ -106,6 +114,8 @@ impl Holding {
         match (name.as_str(), names.next()?.as_str()) {
             ("here", "Trustee") => Some(Self::Trustee),
             ("all", "Trustee") => Some(Self::Trustees),
+            ("all" | "on", "Workers") => Some(Self::Workers),
+            ("default" | "from_iter" | "new" | "on", "DistMap" | "DistSet") => Some(Self::Keyed),
             (name, ty) => (COLLECTIONS.contains(&ty) && MAKING.contains(&name)).then_some(Self::Collection),
         }
     }
@@ -121,7 +131,7 @@ impl Holding {
         }
         match Self::of_expr(&call.receiver, scopes)? {
             Self::Trustees if ROW_TO_ROW.contains(&method.as_str()) => Some(Self::Trustees),
-            Self::Trustee if method == "clone" => Some(Self::Trustee),
+            held @ (Self::Trustee | Self::Workers | Self::Keyed) if method == "clone" => Some(held),
             _ => None,
         }
     }

@@ -5,6 +5,7 @@ use crate::lane::operation::refuse_captures;
 use crate::rack::team_member::TeamMember;
 use crate::rack::topology::in_fiber;
 use crate::trust::{Cancellers, Trustee, refuse_while_unwinding, rethrow, spawn_around};
+use crate::wire::captured::Captured;
 use crate::worker::fibers::wake::block_on;
 use crate::worker::nodes::teams::TeamId;
 use crate::{NoRef, WithoutCaptures};
@@ -80,6 +81,10 @@ impl Workers {
     /// Runs `f` in a fiber on each worker, and returns the results in their order. Each fiber gets a [`TeamMember`],
     /// with which they do collectives together.
     ///
+    /// Inside `#[gossamer::main]` or `#[gossamer::delegate]` the closure may capture variables, which are cloned for each
+    /// worker, if the macros see that it is handed to a `Workers`: to `Workers::all()`, `Workers::on(…)`, or a variable
+    /// that comes from these or is declared as one.
+    ///
     /// It costs a request to each worker, of about four bytes for each worker of the group, and an answer.
     ///
     /// ```
@@ -121,6 +126,16 @@ impl Workers {
     {
         const { refuse_captures::<F>() };
         self.start::<F, _, _, _>(f, arguments)
+    }
+
+    /// As written by the macros (see `trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __each_with<C: Captured + Clone, U: NoRef, F>(&self, arguments: C, f: F) -> Vec<U>
+    where
+        F: FnOnce(&TeamMember, C) -> U + Send + WithoutCaptures + 'static,
+    {
+        self.each_with(f, arguments)
     }
 
     /// Reports name the type `N`: the user's closure, where `f` only wraps it.

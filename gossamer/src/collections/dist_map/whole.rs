@@ -228,10 +228,10 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
 
     /// Removes the entries for which a closure returns `false`, on all workers at once.
     ///
-    /// It takes turns like [`par_for_each`](Self::par_for_each), and costs the same. The closure must not capture
-    /// anything, even inside a marked function, and on a rack it has to be written in a `const` block, since the
-    /// macros cannot tell this method from that of a `Vec`. They do know [`retain_with`](Self::retain_with), which
-    /// passes arguments to its closure.
+    /// It takes turns like [`par_for_each`](Self::par_for_each), and costs the same. The macros tell this method from that
+    /// of a `Vec` where they see that it is called on a map: on a variable that is declared as one or comes from
+    /// [`new`](Self::new), for example. For another map, such as a field, write `DistMap::retain(&self.map, |…| …)`, or
+    /// use [`retain_with`](Self::retain_with), which passes arguments to its closure.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
