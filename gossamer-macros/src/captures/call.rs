@@ -306,7 +306,7 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, A
             let tables = [&FUNCTIONS[..], &RACK_FUNCTIONS, &COLLECTIONS_FUNCTIONS];
             return Some((tables.into_iter().find_map(|table| find(table, &name))?, Callee::Imported));
         }
-        Some("DistVec" | "DistMap" | "DistSet" | "DistQueue" | "Frontier") => {
+        Some("DistVec" | "DistMap" | "DistSet" | "DistQueue" | "Frontier" | "FileLines" | "IndexRange") => {
             let calls = &SHARDED_METHODS[..SHARDED_CALLS];
             let own = [&DIST_VEC_FUNCTIONS[..], &KEYED_METHODS, &COLLECTION_METHODS, &LOOP_METHODS];
             let tables = own.into_iter().chain([&TRUST_METHODS[..], calls]);

@@ -41,7 +41,7 @@
 //! fn count_words(lines: &DistVec<String>) -> DistMap<String, u64> {
 //!     let counts = DistMap::new();
 //!     lines
-//!         .par_emit(|_, line, out| line.split_whitespace().for_each(|word| out.push(word.to_owned(), 1)))
+//!         .par_emit(|_, line, out| line.split_whitespace().for_each(|word| out.push_ref(word, 1)))
 //!         .merge_into(&counts, |count, more| *count += more);
 //!     counts
 //! }

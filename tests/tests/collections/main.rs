@@ -5,6 +5,7 @@ mod cancelling;
 mod captures;
 mod chosen;
 mod emissions;
+mod emitted_keys;
 mod file_lines;
 mod files;
 mod folds;

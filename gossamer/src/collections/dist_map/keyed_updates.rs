@@ -119,10 +119,8 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
     #[inline]
     #[track_caller]
     pub fn push(&mut self, key: K, argument: A) {
-        let hash = self.hashing.hash(&key);
-        let part = part_of_hash(hash, self.gathered.len());
-        if let Some(argument) = self.combined(part, hash, &key, argument) {
-            self.add(part, hash, key, argument);
+        if let Some(part) = self.gather(key, argument) {
+            self.send_all(part);
         }
     }
 
@@ -149,10 +147,40 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
+        if let Some(part) = self.gather_ref(key, argument) {
+            self.send_all(part);
+        }
+    }
+
+    /// Like [`push`](Self::push), without sending: returns a part of which a full batch, or more, is gathered.
+    #[inline]
+    pub(in crate::collections) fn gather(&mut self, key: K, argument: A) -> Option<usize> {
+        let hash = self.hashing.hash(&key);
+        let part = part_of_hash(hash, self.gathered.len());
+        let argument = self.combined(part, hash, &key, argument)?;
+        self.add(part, hash, key, argument).then_some(part)
+    }
+
+    /// Like [`push_ref`](Self::push_ref), without sending.
+    #[inline]
+    pub(in crate::collections) fn gather_ref<Q>(&mut self, key: &Q, argument: A) -> Option<usize>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
         let hash = self.hashing.hash(key);
         let part = part_of_hash(hash, self.gathered.len());
-        if let Some(argument) = self.combined(part, hash, key, argument) {
-            self.add(part, hash, key.to_owned(), argument);
+        let argument = self.combined(part, hash, key, argument)?;
+        self.add(part, hash, key.to_owned(), argument).then_some(part)
+    }
+
+    /// Sends the batches that are full.
+    #[track_caller]
+    pub(in crate::collections) fn send_full(&mut self) {
+        for part in 0..self.gathered.len() {
+            if self.gathered[part].batch.0.len() >= self.room {
+                self.send_all(part);
+            }
         }
     }
 
@@ -173,12 +201,11 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         }
     }
 
+    /// Returns whether the batch is full.
     #[inline]
-    #[track_caller]
-    fn add(&mut self, part: usize, hash: u64, key: K, argument: A) {
+    fn add(&mut self, part: usize, hash: u64, key: K, argument: A) -> bool {
         let GatheredKeys { batch: (hashes, keys, arguments), places } = &mut self.gathered[part];
         if self.combine.is_some() {
-            // There is room for all.
             places.insert_unique(in_table(hash), hashes.len() as u32, |place| {
                 in_table(hashes[*place as usize])
             });
@@ -186,9 +213,7 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         hashes.push(hash);
         keys.push(key);
         arguments.push(argument);
-        if hashes.len() >= self.room {
-            self.send_all(part);
-        }
+        hashes.len() >= self.room
     }
 
     /// Sends everything that is gathered, without waiting for it.

@@ -23,7 +23,7 @@ pub trait Domain: Sized {
 }
 
 /// A closure that is called for each element of a domain.
-pub trait Emit<S: Domain, K, A> {
+pub trait Emit<S: Domain, K: NoRef, A: NoRef> {
     /// Calls it for all elements of a worker, and hands over what it emits.
     fn visit(&self, own: &S::Own, out: &mut Emitted<K, A>, handle: &mut impl UpdateHandle<K, A>);
 }
@@ -35,7 +35,7 @@ pub(super) fn run<S: Domain, K: NoRef, A: NoRef>(
     emit: &impl Emit<S, K, A>,
     mut handle: impl UpdateHandle<K, A>,
 ) -> u64 {
-    let mut out = Emitted::new(handle.spread());
+    let mut out = Emitted::new(&handle);
     let visited = catch_unwind(AssertUnwindSafe(|| emit.visit(own, &mut out, &mut handle)));
     let visited = visited.map_err(|payload| {
         if payload.is::<Cancelled>() {
@@ -44,13 +44,14 @@ pub(super) fn run<S: Domain, K: NoRef, A: NoRef>(
         caught(payload)
     });
     out.send(&mut handle);
+    let (count, failed) = out.end();
     let finished = handle.finish();
     // Only one panic can go on. That of the loop itself has ended it.
-    if let Some(failed) = visited.err().or(out.take_failed()) {
+    if let Some(failed) = visited.err().or(failed) {
         resume(failed);
     }
     if let Err(error) = finished {
         error.resume();
     }
-    out.sent()
+    count
 }

@@ -8,7 +8,9 @@ use crate::lane::operation::refuse_captures;
 use crate::trust::spawned_at;
 use crate::wire::captured::Captured;
 use crate::{NoRef, WithoutCaptures};
+use std::cell::RefCell;
 use std::hash::Hash;
+use std::rc::Rc;
 
 impl<S, K, A, N, C, F> Emission<S, K, A, N, C, F>
 where
@@ -88,7 +90,7 @@ where
         H: Fn(&mut A, A) + 'static,
     {
         let open = move |(map, shared): (DistMap<K, A>, D)| {
-            map.merges_around::<M, _, _, _>(merge, shared, spawned_at())
+            Rc::new(RefCell::new(map.merges_around::<M, _, _, _>(merge, shared, spawned_at())))
         };
         self.run::<M, _, _, _>(("merge_into", map.trustees()), open, (map.clone(), shared))
     }
@@ -182,7 +184,7 @@ where
         H: Fn(&mut V, A) + 'static,
     {
         let open = move |(map, default, shared): (DistMap<K, V>, V, D)| {
-            map.updates_around::<M, _, _, _, _>(default, closure, shared, spawned_at())
+            Rc::new(RefCell::new(map.updates_around::<M, _, _, _, _>(default, closure, shared, spawned_at())))
         };
         self.run::<M, _, _, _>(("update_into", map.trustees()), open, (map.clone(), default, shared))
     }

@@ -41,7 +41,7 @@ use update_handle::{UpdateHandle, VectorIndex};
 /// fn count_words(lines: &DistVec<String>) -> DistMap<String, u64> {
 ///     let counts = DistMap::new();
 ///     lines
-///         .par_emit(|_, line, out| line.split_whitespace().for_each(|word| out.push(word.to_owned(), 1)))
+///         .par_emit(|_, line, out| line.split_whitespace().for_each(|word| out.push_ref(word, 1)))
 ///         .merge_into(&counts, |count, more| *count += more);
 ///     counts
 /// }
@@ -65,10 +65,10 @@ use update_handle::{UpdateHandle, VectorIndex};
 /// ```
 ///
 /// # Cost
-/// A fiber on each worker of the first collection. A pair is written once more than one that is pushed to
-/// [`Updates`](crate::collections::Updates) or [`KeyedUpdates`](crate::collections::KeyedUpdates): a nanosecond or two.
-/// What has not been sent is bounded as there, plus 64 KiB (64 pairs if these are larger), and what is emitted for one
-/// element or number; with maps, for up to 3,584 entries.
+/// A fiber on each worker of the first collection. A pair for a vector is written once more than one that is pushed to
+/// [`Updates`](crate::collections::Updates): a nanosecond or two. What has not been sent is bounded as there, or as by
+/// [`KeyedUpdates`](crate::collections::KeyedUpdates), plus 64 KiB (64 pairs if these are larger), and what is emitted for one
+/// element or number; with loops over maps, for up to 3,584 entries.
 ///
 /// # Panics
 /// Whatever runs it panics if one of the closures does, with the index of the element (of entries of maps, without the

@@ -3,10 +3,12 @@
 use crate::collections::layout::Spread;
 use crate::collections::{KeyedUpdates, Updates};
 use crate::{DelegationError, NoRef};
+use std::cell::RefCell;
 use std::hash::Hash;
+use std::rc::Rc;
 
 /// A handle for updates of a vector or a map.
-pub trait UpdateHandle<K, A> {
+pub trait UpdateHandle<K: NoRef, A: NoRef> {
     /// Adds updates, and may wait.
     fn add_all(&mut self, pairs: impl Iterator<Item = (K, A)>);
 
@@ -15,7 +17,13 @@ pub trait UpdateHandle<K, A> {
 
     /// The indices that there are, of a vector.
     fn spread(&self) -> Option<Spread>;
+
+    /// What gathers pairs where they are emitted, without waiting: then `add_all` only sends what is full.
+    fn gathering(&self) -> Option<SharedUpdates<K, A>>;
 }
+
+/// Updates of a map, which gather while a loop emits, and are sent in between.
+pub type SharedUpdates<K, A> = Rc<RefCell<KeyedUpdates<K, A>>>;
 
 /// What finds an element of a vector: a `usize`.
 #[diagnostic::on_unimplemented(
@@ -48,19 +56,29 @@ impl<K: VectorIndex, A: NoRef> UpdateHandle<K, A> for Updates<A> {
     fn spread(&self) -> Option<Spread> {
         Some(self.spread())
     }
+
+    fn gathering(&self) -> Option<SharedUpdates<K, A>> {
+        None
+    }
 }
 
-impl<K: Hash + Eq + NoRef, A: NoRef> UpdateHandle<K, A> for KeyedUpdates<K, A> {
-    #[inline]
-    fn add_all(&mut self, pairs: impl Iterator<Item = (K, A)>) {
-        self.extend(pairs);
+impl<K: Hash + Eq + NoRef, A: NoRef> UpdateHandle<K, A> for SharedUpdates<K, A> {
+    fn add_all(&mut self, _none: impl Iterator<Item = (K, A)>) {
+        self.borrow_mut().send_full();
     }
 
     fn finish(self) -> Result<(), DelegationError> {
-        self.try_finish()
+        match Rc::into_inner(self) {
+            Some(updates) => updates.into_inner().try_finish(),
+            None => unreachable!("nothing is emitted any more"),
+        }
     }
 
     fn spread(&self) -> Option<Spread> {
         None
+    }
+
+    fn gathering(&self) -> Option<SharedUpdates<K, A>> {
+        Some(Rc::clone(self))
     }
 }

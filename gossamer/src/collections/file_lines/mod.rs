@@ -11,7 +11,7 @@ use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
 use crate::{NoRef, Trustee, WithoutCaptures};
-use own_lines::{Pieces, on_workers_of};
+use own_lines::{Sections, on_workers_of};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// #[gossamer::delegate]
 /// fn count_words(text: &FileLines) -> DistMap<String, u64> {
 ///     let counts = DistMap::new();
-///     text.par_emit(|_, line, out| line.split_whitespace().for_each(|word| out.push(word.to_owned(), 1)))
+///     text.par_emit(|_, line, out| line.split_whitespace().for_each(|word| out.push_ref(word, 1)))
 ///         .merge_into(&counts, |count, more| *count += more);
 ///     counts
 /// }
@@ -361,7 +361,7 @@ impl FileLines {
     where
         F: FnOnce(&OwnLines, C) -> U + Send + Copy + 'static,
     {
-        let pieces = Pieces::new(self.path.clone(), self.len, self.trustees().len());
-        on_workers_of::<N, _, _, _>((pieces, self.trustees.clone()), chunks, body, arguments)
+        let sections = Sections::new(self.path.clone(), self.len, self.trustees().len());
+        on_workers_of::<N, _, _, _>((sections, self.trustees.clone()), chunks, body, arguments)
     }
 }

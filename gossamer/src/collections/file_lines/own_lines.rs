@@ -1,7 +1,7 @@
 //! [`OwnLines`]: what the fiber of one worker has of the lines of a file, and how it goes through them.
 
 use crate::collections::files::FileFailure;
-use crate::collections::files::text::{TextFile, TextPiece};
+use crate::collections::files::text::{TextFile, TextSection};
 use crate::collections::par_fold::{ChunkValues, fold_chunks};
 use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::lane::catch::{Caught, resume};
@@ -13,27 +13,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The longest piece of a file that is read at once, and the shortest, so that each worker gets some of a short file.
+/// The longest section of a file that is read at once, and the shortest, so that each worker gets some of a short file.
 const LONGEST: u64 = 256 << 10;
 const SHORTEST: u64 = 4 << 10;
-/// Pieces for each worker, if they are no longer and no shorter than that.
-const PIECES: u64 = 16;
+/// Sections for each worker, if they are no longer and no shorter than that.
+const SECTIONS: u64 = 16;
 /// How long a fiber goes on before the other fibers of its worker get a turn.
 const TURN: Duration = Duration::from_micros(100);
 /// Lines between two looks at the clock.
 const BETWEEN: usize = 16;
 
-/// A file that is cut into pieces of one length.
+/// A file that is cut into sections of one length.
 #[derive(Clone, Debug, NoRef)]
-pub(super) struct Pieces {
+pub(super) struct Sections {
     path: PathBuf,
     len: u64,
     length: u64,
 }
 
-impl Pieces {
+impl Sections {
     pub(super) fn new(path: PathBuf, len: u64, workers: usize) -> Self {
-        Self { path, len, length: (len / (PIECES * workers as u64)).clamp(SHORTEST, LONGEST) }
+        Self { path, len, length: (len / (SECTIONS * workers as u64)).clamp(SHORTEST, LONGEST) }
     }
 
     fn count(&self) -> usize {
@@ -50,7 +50,7 @@ impl Pieces {
 /// results. It captures what [`on_workers`] allows.
 #[track_caller]
 pub(super) fn on_workers_of<N: 'static, C: NoRef + Clone, U: NoRef, F>(
-    (pieces, trustees): (Pieces, Option<Vec<Trustee>>),
+    (sections, trustees): (Sections, Option<Vec<Trustee>>),
     chunks: ChunkLength,
     body: F,
     arguments: C,
@@ -58,25 +58,25 @@ pub(super) fn on_workers_of<N: 'static, C: NoRef + Clone, U: NoRef, F>(
 where
     F: FnOnce(&OwnLines, C) -> U + Send + Copy + 'static,
 {
-    let body = move |numbers: OwnNumbers, (pieces, arguments): (Pieces, C)| {
-        body(&OwnLines { numbers, pieces }, arguments)
+    let body = move |numbers: OwnNumbers, (sections, arguments): (Sections, C)| {
+        body(&OwnLines { numbers, sections }, arguments)
     };
-    on_workers::<N, _, _, _>((0..pieces.count(), trustees), chunks, body, (pieces, arguments))
+    on_workers::<N, _, _, _>((0..sections.count(), trustees), chunks, body, (sections, arguments))
 }
 
-/// The pieces of a file that one fiber gets.
+/// The sections of a file that one fiber gets.
 pub struct OwnLines {
     numbers: OwnNumbers,
-    pieces: Pieces,
+    sections: Sections,
 }
 
 impl OwnLines {
-    /// Calls a closure for each line, with the place where it begins, until no pieces are left.
+    /// Calls a closure for each line, with the place where it begins, until no sections are left.
     ///
     /// # Panics
     /// If the closure does, with the line; if the file cannot be read.
     pub(in crate::collections) fn for_each(&self, mut closure: impl FnMut(u64, &str)) {
-        let reader = Reader::new(&self.pieces);
+        let reader = SectionReader::new(&self.sections);
         let visit = |number, _| reader.for_each(number, &mut closure);
         self.numbers.for_each_saying(visit, |_, message| reader.said(message));
     }
@@ -90,7 +90,7 @@ impl OwnLines {
         initial: impl Fn() -> Option<A>,
         step: impl Fn(Option<A>, u64, &str) -> Option<A>,
     ) -> ChunkValues<A> {
-        let reader = Reader::new(&self.pieces);
+        let reader = SectionReader::new(&self.sections);
         let fold = |mut value: Option<A>, number| {
             reader.for_each(number, &mut |at, line: &str| value = step(value.take(), at, line));
             value
@@ -99,24 +99,24 @@ impl OwnLines {
     }
 }
 
-/// Reads the pieces of a file, one after another.
-struct Reader<'a> {
-    pieces: &'a Pieces,
+/// Reads the sections of a file, one after another.
+struct SectionReader<'a> {
+    sections: &'a Sections,
     file: RefCell<Option<Arc<TextFile>>>,
-    /// The memory of the latest piece.
-    spare: Cell<TextPiece>,
+    /// The memory of the latest section.
+    spare: Cell<TextSection>,
     /// Where the line begins that the closure has.
     at: Cell<Option<u64>>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(pieces: &'a Pieces) -> Self {
-        Self { pieces, file: RefCell::new(None), spare: Cell::default(), at: Cell::new(None) }
+impl<'a> SectionReader<'a> {
+    fn new(sections: &'a Sections) -> Self {
+        Self { sections, file: RefCell::new(None), spare: Cell::default(), at: Cell::new(None) }
     }
 
     fn for_each(&self, number: usize, closure: &mut impl FnMut(u64, &str)) {
-        let piece = self.read(self.pieces.range(number)).unwrap_or_else(|error| self.fail(&error));
-        let lines = piece.lines().unwrap_or_else(|(line, wrong)| {
+        let section = self.read(self.sections.range(number)).unwrap_or_else(|error| self.fail(&error));
+        let lines = section.lines().unwrap_or_else(|(line, wrong)| {
             self.fail(&io::Error::other(format!("the line at byte {line} is {wrong}")))
         });
         let mut begun = Instant::now();
@@ -129,30 +129,30 @@ impl<'a> Reader<'a> {
             }
         }
         self.at.set(None);
-        self.spare.set(piece);
+        self.spare.set(section);
     }
 
-    fn read(&self, range: Range<u64>) -> io::Result<TextPiece> {
+    fn read(&self, range: Range<u64>) -> io::Result<TextSection> {
         let (spare, opened) = (self.spare.take(), self.file.borrow().clone());
-        let Pieces { path, len, .. } = self.pieces.clone();
-        let (file, piece) = unblock(move || -> io::Result<_> {
+        let Sections { path, len, .. } = self.sections.clone();
+        let (file, section) = unblock(move || -> io::Result<_> {
             let file = opened.map_or_else(|| TextFile::open(&path, len).map(Arc::new), Ok)?;
-            let piece = file.read(range, spare)?;
-            Ok((file, piece))
+            let section = file.read(range, spare)?;
+            Ok((file, section))
         })?;
         *self.file.borrow_mut() = Some(file);
-        Ok(piece)
+        Ok(section)
     }
 
     fn fail(&self, error: &io::Error) -> ! {
-        let FileFailure { message, .. } = FileFailure::new("reading lines of", &self.pieces.path, error);
+        let FileFailure { message, .. } = FileFailure::new("reading lines of", &self.sections.path, error);
         resume(Caught { message, place: None })
     }
 
     /// The message of a panic, with the line that the closure had.
     fn said(&self, message: String) -> String {
         match self.at.get() {
-            Some(at) => format!("the line at byte {at} of {}: {message}", self.pieces.path.display()),
+            Some(at) => format!("the line at byte {at} of {}: {message}", self.sections.path.display()),
             None => message,
         }
     }

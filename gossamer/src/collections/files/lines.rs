@@ -2,7 +2,7 @@
 
 use crate::collections::DistVec;
 use crate::collections::exchange::balanced;
-use crate::collections::files::text::{TextFile, TextPiece};
+use crate::collections::files::text::{TextFile, TextSection};
 use crate::collections::files::{FileFailure, all_done, regular};
 use crate::trust::FibersOfCall;
 use crate::{Trust, Trustee, entrust, spawn_on_with, unblock};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the file that are read at once.
-const PIECE: usize = 256 << 10;
+const SECTION: usize = 256 << 10;
 
 impl DistVec<String> {
     /// The lines of a text file, without what ends them (`\n`, or `\r\n`), in blocks over all workers.
@@ -86,10 +86,10 @@ impl DistVec<String> {
 
 /// The lines that begin in some bytes of a file, of which the first `len` are read.
 fn read_lines(path: &Path, Range { start, end }: Range<u64>, len: u64) -> io::Result<Vec<String>> {
-    let (file, mut lines, mut piece) = (TextFile::open(path, len)?, Vec::new(), TextPiece::default());
-    for at in (start..end).step_by(PIECE) {
-        piece = file.read(at..end.min(at + PIECE as u64), piece)?;
-        let read = piece.lines().map_err(|(line, wrong)| {
+    let (file, mut lines, mut section) = (TextFile::open(path, len)?, Vec::new(), TextSection::default());
+    for at in (start..end).step_by(SECTION) {
+        section = file.read(at..end.min(at + SECTION as u64), section)?;
+        let read = section.lines().map_err(|(line, wrong)| {
             io::Error::new(ErrorKind::InvalidData, format!("the line at byte {line} is {wrong}"))
         })?;
         lines.extend(read.map(|(_, line)| line.to_owned()));

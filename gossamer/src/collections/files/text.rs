@@ -1,4 +1,4 @@
-//! A text file, of which each worker reads some of the lines, piece by piece.
+//! A text file, of which each worker reads some of the lines, section by section.
 
 use crate::collections::files::regular;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::str;
 
-/// Bytes that are read at once of a line that goes on behind its piece.
+/// Bytes that are read at once of a line that goes on behind its section.
 const MORE: u64 = 64 << 10;
 
 /// A file whose lines are read.
@@ -19,7 +19,7 @@ pub(in crate::collections) struct TextFile {
 
 /// Some lines of a file.
 #[derive(Default)]
-pub(in crate::collections) struct TextPiece {
+pub(in crate::collections) struct TextSection {
     bytes: Vec<u8>,
     /// Where `bytes` begins in the file.
     at: u64,
@@ -40,16 +40,16 @@ impl TextFile {
         Ok(Self { file, len })
     }
 
-    /// Reads the lines that begin in a range of the file's bytes. The piece's memory is used again.
+    /// Reads the lines that begin in a range of the file's bytes. The section's memory is used again.
     ///
     /// # Errors
     /// If the file cannot be read, or has become shorter.
     pub(in crate::collections) fn read(
         &self,
         range: Range<u64>,
-        mut piece: TextPiece,
-    ) -> io::Result<TextPiece> {
-        let TextPiece { bytes, at, first } = &mut piece;
+        mut section: TextSection,
+    ) -> io::Result<TextSection> {
+        let TextSection { bytes, at, first } = &mut section;
         bytes.clear();
         // The byte before says whether a line begins at the first one.
         *at = range.start.saturating_sub(1);
@@ -62,7 +62,7 @@ impl TextFile {
             bytes.truncate(from + after_line(&bytes[from..]));
             end = next;
         }
-        Ok(piece)
+        Ok(section)
     }
 
     fn append(&self, range: Range<u64>, bytes: &mut Vec<u8>) -> io::Result<()> {
@@ -84,7 +84,7 @@ fn after_line(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1)
 }
 
-impl TextPiece {
+impl TextSection {
     /// The lines, without what ends them (`\n`, or `\r\n`), and where they begin in the file.
     ///
     /// # Errors
@@ -109,30 +109,30 @@ impl TextPiece {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{TextFile, TextPiece};
+    use super::{TextFile, TextSection};
     use std::{env, fs, process};
 
     #[test]
     fn each_line_is_in_one_piece_however_the_file_is_cut() {
-        let path = env::temp_dir().join(format!("gossamer-pieces-{}", process::id()));
+        let path = env::temp_dir().join(format!("gossamer-sections-{}", process::id()));
         for text in
-            ["", "\n", "one", "one\n", "\n\none\r\n\rtwo\r\n", "a\nlonger than any piece\n\nb", "end\r"]
+            ["", "\n", "one", "one\n", "\n\none\r\n\rtwo\r\n", "a\nlonger than any section\n\nb", "end\r"]
         {
             fs::write(&path, text).unwrap();
             let file = TextFile::open(&path, text.len() as u64).unwrap();
             let expected: Vec<_> = text.lines().collect();
             for length in 1..=text.len() as u64 + 1 {
-                let (mut piece, mut found) = (TextPiece::default(), Vec::new());
+                let (mut section, mut found) = (TextSection::default(), Vec::new());
                 for start in (0..file.len).step_by(length as usize) {
-                    piece = file.read(start..file.len.min(start + length), piece).unwrap();
-                    for (at, line) in piece.lines().unwrap() {
+                    section = file.read(start..file.len.min(start + length), section).unwrap();
+                    for (at, line) in section.lines().unwrap() {
                         assert!(
                             text[at as usize..].starts_with(line) && (start..start + length).contains(&at)
                         );
                         found.push(line.to_owned());
                     }
                 }
-                assert_eq!(found, expected, "{text:?} in pieces of {length}");
+                assert_eq!(found, expected, "{text:?} in sections of {length}");
             }
         }
         fs::remove_file(path).unwrap();
