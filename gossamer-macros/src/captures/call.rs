@@ -318,7 +318,9 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, A
         Some("Trust") => (&TRUST_METHODS, Callee::Method),
         Some("Trustee") => (&TRUSTEE_METHODS, Callee::Method),
         Some("Sharded") => (&SHARDED_METHODS, Callee::Method),
-        Some("Workers") => (&WORKERS_METHODS, Callee::Method),
+        Some("Workers") if names.next().is_none_or(|module| module == "gossamer") => {
+            (&WORKERS_METHODS, Callee::Method)
+        }
         _ => return None,
     };
     Some((find(table, &name)?, callee))

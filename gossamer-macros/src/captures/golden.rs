@@ -158,8 +158,8 @@ fn the_closure_of_a_loop_takes_its_captures_once() {
         }",
     );
     assert_rewritten(
-        "fn later(v: &DistVec<u64>, p: Patch, a: u64) { let e = v.par_emit(f); e.apply_to(v, |n, b| *n += a * b); p.apply_to(v, |n| *n += a); }",
-        "fn later(v: &DistVec<u64>, p: Patch, a: u64) { let e = v.par_emit(f); e.__apply_to_with(v, (a,), const { |(a,)| { place!{} move |n, b| *n += a * b } }); p.apply_to(v, |n| *n += a); }",
+        "fn later(v: &DistVec<u64>, p: Patch, a: u64) { let e = v.par_emit(|i, n, out| out.push(i, a)); e.apply_to(v, |n, b| *n += a * b); p.apply_to(v, |n| *n += a); }",
+        "fn later(v: &DistVec<u64>, p: Patch, a: u64) { let e = v.__par_emit_with((a,), const { |(a,)| { place!{} move |i, n, out| out.push(i, a) } }); e.__apply_to_with(v, (a,), const { |(a,)| { place!{} move |n, b| *n += a * b } }); p.apply_to(v, |n| *n += a); }",
     );
 }
 

@@ -41,6 +41,12 @@ const EMITTING: [&str; 2] = ["par_emit", "par_emit_with"];
 const ROW_TO_ROW: [&str; 9] =
     ["iter", "into_iter", "copied", "cloned", "clone", "to_vec", "as_slice", "rev", "collect"];
 
+/// Whether the type that a path names is not in a module of somebody else; `behind` counts from it to the path's end.
+fn may_be_ours(path: &Path, behind: usize) -> bool {
+    let module = path.segments.iter().rev().nth(behind);
+    module.is_none_or(|module| ["collections", "gossamer", "rack"].iter().any(|name| module.ident == name))
+}
+
 impl Holding {
     /// What a value of this type holds.
     pub(crate) fn of_type(ty: &Type) -> Option<Self> {
@@ -93,8 +99,8 @@ impl Holding {
         let last = path.segments.last()?;
         match (last.ident.to_string().as_str(), &last.arguments) {
             ("Trustee", PathArguments::None) => Some(Self::Trustee),
-            ("Workers", PathArguments::None) => Some(Self::Workers),
-            ("DistMap" | "DistSet", _) => Some(Self::Keyed),
+            ("Workers", PathArguments::None) if may_be_ours(path, 1) => Some(Self::Workers),
+            ("DistMap" | "DistSet", _) if may_be_ours(path, 1) => Some(Self::Keyed),
             ("Vec", PathArguments::AngleBracketed(arguments)) => match arguments.args.first()? {
                 GenericArgument::Type(element) => Self::row_of(element).or(Some(Self::Collection)),
                 _ => None,
@@ -114,8 +120,12 @@ impl Holding {
         match (name.as_str(), names.next()?.as_str()) {
             ("here", "Trustee") => Some(Self::Trustee),
             ("all", "Trustee") => Some(Self::Trustees),
-            ("all" | "on", "Workers") => Some(Self::Workers),
-            ("default" | "from_iter" | "new" | "on", "DistMap" | "DistSet") => Some(Self::Keyed),
+            ("all" | "on", "Workers") if may_be_ours(&function.path, 2) => Some(Self::Workers),
+            ("default" | "from_iter" | "new" | "on", "DistMap" | "DistSet")
+                if may_be_ours(&function.path, 2) =>
+            {
+                Some(Self::Keyed)
+            }
             (name, ty) => (COLLECTIONS.contains(&ty) && MAKING.contains(&name)).then_some(Self::Collection),
         }
     }

@@ -106,7 +106,8 @@ pub(super) fn walk(walker: &mut Walker, call: &Macro) -> Option<TokenStream> {
             walker.visit_expr_mut(condition);
         }
         walker.in_scope(|walker| {
-            pattern::bind(&mut walker.scopes, pattern, Match::Always, None);
+            // That of another crate takes patterns that may not match.
+            pattern::bind(&mut walker.scopes, pattern, Match::Maybe, None);
             walker.visit_expr_mut(&mut handler.body);
         });
         quote!(#pattern #equals #future).to_tokens(&mut written);

@@ -182,8 +182,9 @@ impl VisitMut for Walker {
         let mut holding = None;
         let mut matching = Match::Always;
         if let Some(init) = &mut local.init {
-            self.visit_expr_mut(&mut init.expr);
+            // As it is written.
             holding = Holding::of_expr(&init.expr, &self.scopes);
+            self.visit_expr_mut(&mut init.expr);
             if let Some((_, diverge)) = &mut init.diverge {
                 self.visit_expr_mut(diverge);
                 matching = Match::Maybe;

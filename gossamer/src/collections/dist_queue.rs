@@ -200,7 +200,8 @@ impl<T: NoRef> DistQueue<T> {
     ///
     /// # Panics
     /// If the closure panics: the items that other workers have in hand are done, and all others but the failed one
-    /// stay in the queue. Where the caller cannot wait; on a thread that is not a worker.
+    /// stay in the queue. If an item cannot travel to another node that takes it, with up to 1023 others, which are lost.
+    /// Where the caller cannot wait; on a thread that is not a worker.
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where

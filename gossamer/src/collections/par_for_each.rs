@@ -41,8 +41,8 @@ use std::ops::Range;
 /// Without numbers nothing is sent.
 ///
 /// # Panics
-/// If the closure panics, with the number that it was called for: the chunks that have begun, and the two that each
-/// worker begins with, are finished, and no others begin. Where the caller cannot wait; on a thread that is not a worker.
+/// If the closure panics, with the number that it was called for: that worker stops there, and the others finish the
+/// chunks that they have begun, and the two that each begins with. Where the caller cannot wait; on a thread that is not a worker.
 #[track_caller]
 pub fn par_for_each<F>(range: Range<usize>, closure: F)
 where

@@ -1,6 +1,7 @@
 //! Calls that block where nobody can wait: the message has the user's line.
 
 use gossamer::collections::{DistCounter, DistMap, DistVec, IndexRange, par_for_each};
+use gossamer::stream::{self, Options};
 use gossamer::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use gossamer::{Latch, Trustee, Workers, entrust, fs, net, process, rack};
 use integration_tests::in_runtime;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 const TIME: Duration = Duration::from_millis(1);
 
-static CALLS: [(&str, fn()); 40] = [
+static CALLS: [(&str, fn()); 41] = [
     ("mpsc send", || _ = mpsc::channel::<u32>(1).0.send(3)),
     ("mpsc recv", || _ = mpsc::channel::<u32>(1).1.recv()),
     ("oneshot", || _ = oneshot::channel::<u32>().1.recv()),
@@ -44,6 +45,7 @@ static CALLS: [(&str, fn()); 40] = [
     ("rack barrier", || rack::barrier()),
     ("rack wait_all", || rack::wait_all()),
     ("each", || _ = Workers::all().each(|_| ())),
+    ("channel", || drop(stream::channel(Trustee::here(), Trustee::here(), 8, Options::new()))),
     ("par_for_each", || par_for_each(0..1, |_| ())),
     ("range", || IndexRange::from(0..1).par_for_each(|_| ())),
     ("vector", || drop(DistVec::filled(3, 1_u8))),

@@ -1,7 +1,7 @@
 //! Loops that emit borrowed keys.
 
-use gossamer::collections::{DistMap, DistVec};
-use integration_tests::on_nodes;
+use gossamer::collections::{DistMap, DistVec, par_emit};
+use integration_tests::{in_child, in_runtime, on_nodes, panic_text};
 use std::collections::BTreeMap;
 
 /// More than are emitted before a loop pauses.
@@ -47,4 +47,25 @@ fn borrowed() {
         .merge_into(&all, |count, more| *count += more);
     assert_eq!((sent, all.len()), (300_000, 150_000));
     assert!(all.chunks().flatten().all(|(_, count)| count == 2));
+}
+
+#[test]
+fn panics_of_many_arguments_are_told_once() {
+    let ended = in_child(
+        |_| (),
+        || {
+            in_runtime(2, || {
+                let counts = DistMap::new();
+                let text = panic_text(|| {
+                    par_emit(0..10_000, |number, out| out.push(number % 3, 1_u8))
+                        .merge_into(&counts, |count, more| {
+                            *count = count.checked_add(more).expect("too many")
+                        })
+                });
+                assert!(text.contains("too many"), "{text}");
+            });
+        },
+    );
+    assert!(ended.status.success(), "{}", ended.errors);
+    assert!(ended.errors.matches("too many").count() <= 4, "{}", ended.errors);
 }

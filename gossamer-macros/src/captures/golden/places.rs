@@ -119,6 +119,19 @@ fn what_the_arms_of_select_use_is_captured_and_what_they_bind_is_not() {
 }
 
 #[test]
+fn a_pattern_of_an_arm_may_name_a_constant() {
+    assert_rewritten(
+        "fn last(t: &Trust<u64>) { tokio::select! { None = f() => t.apply(|t| *t = LIMIT), LIMIT = g() => t.apply(|t| *t = LIMIT), } }",
+        "fn last(t: &Trust<u64>) {
+            tokio::select! {
+                None = f() => t.apply(const { |t| { place!{} *t = LIMIT } }),
+                LIMIT = g() => t.apply(const { |t| { place!{} *t = LIMIT } }),
+            }
+        }",
+    );
+}
+
+#[test]
 fn a_stored_closure_may_be_delegated_in_select() {
     assert_rewritten(
         "fn wait(t: &Trust<u64>, by: u64) {

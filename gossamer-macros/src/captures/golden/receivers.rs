@@ -22,7 +22,11 @@ fn each_is_a_delegation_on_workers() {
             Workers::__each_with(&some, (by,), const { |member, (by,)| { place!{} member.index() + by } });
         }",
     );
-    let source = "fn count(rows: &Rows, by: usize) { rows.each(|row| row + by); rows.each_with(|row, by| row + by, by); }";
+    let source = "fn count(rows: &Rows, by: usize) {
+        rows.each(|row| row + by); rows.each_with(|row, by| row + by, by);
+        team::Workers::all().each(|member| member + by); let w = own::Workers::new(); w.each(|member| member + by);
+        team::Workers::each(&w, |member| member + by);
+    }";
     assert_rewritten(source, source);
 }
 

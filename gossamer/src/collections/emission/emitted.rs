@@ -5,13 +5,11 @@ use crate::collections::KeyedUpdates;
 use crate::collections::dist_vec::out_of_range;
 use crate::collections::emission::update_handle::{SharedUpdates, UpdateHandle};
 use crate::collections::layout::Spread;
-use crate::lane::catch::{Caught, caught};
-use crate::worker::Cancelled;
+use crate::lane::catch::{Caught, delegated};
 use std::any::Any;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::Hash;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Bytes that are emitted before a loop pauses to sort them by destination: they are still in the first-level cache.
 const BYTES: usize = 16 * 1024;
@@ -123,25 +121,15 @@ impl<K: NoRef, A: NoRef> Emitted<K, A> {
     }
 
     /// If what combines arguments panics here, or a key when it is hashed or compared, all others are gathered, and the
-    /// first such panic is kept.
+    /// first such panic is kept. None of them may wait, since elements may be in use.
     #[inline]
     fn gather(&mut self, gather: impl FnOnce(&mut KeyedUpdates<K, A>) -> Option<usize>) {
         let Some(updates) = &self.updates else { return };
         self.count += 1;
-        match catch_unwind(AssertUnwindSafe(|| gather(&mut updates.borrow_mut()))) {
+        match delegated(|| gather(&mut updates.borrow_mut())) {
             Ok(full) => self.is_full |= full.is_some(),
-            Err(payload) => self.fail(payload),
+            Err(caught) => _ = self.failed.get_or_insert(caught),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn fail(&mut self, payload: Box<dyn Any + Send>) {
-        if payload.is::<Cancelled>() {
-            resume_unwind(payload);
-        }
-        let caught = caught(payload);
-        self.failed.get_or_insert(caught);
     }
 
     #[cold]

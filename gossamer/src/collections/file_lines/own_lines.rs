@@ -5,6 +5,7 @@ use crate::collections::files::text::{TextFile, TextSection};
 use crate::collections::par_fold::{ChunkValues, fold_chunks};
 use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::lane::catch::{Caught, resume};
+use crate::trust::spawned_at;
 use crate::{NoRef, Trustee, unblock, yield_now};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -146,7 +147,7 @@ impl<'a> SectionReader<'a> {
 
     fn fail(&self, error: &io::Error) -> ! {
         let FileFailure { message, .. } = FileFailure::new("reading lines of", &self.sections.path, error);
-        resume(Caught { message, place: None })
+        resume(Caught { message, place: Some(spawned_at().to_string()) })
     }
 
     /// The message of a panic, with the line that the closure had.

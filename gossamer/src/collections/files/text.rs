@@ -35,7 +35,8 @@ impl TextFile {
     pub(in crate::collections) fn open(path: &Path, len: u64) -> io::Result<Self> {
         let (file, now) = regular::open(path)?;
         if now < len {
-            return Err(shorter(len, now));
+            let text = format!("it has {now} bytes, and had {len} before");
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, text));
         }
         Ok(Self { file, len })
     }
@@ -69,14 +70,13 @@ impl TextFile {
         let from = bytes.len();
         bytes.resize(from + (range.end - range.start) as usize, 0);
         self.file.read_exact_at(&mut bytes[from..], range.start).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => shorter(self.len, self.file.metadata().map_or(0, |now| now.len())),
+            ErrorKind::UnexpectedEof => {
+                let text = format!("it ends before byte {}, and had {} bytes before", range.end, self.len);
+                io::Error::new(ErrorKind::UnexpectedEof, text)
+            }
             _ => error,
         })
     }
-}
-
-fn shorter(len: u64, now: u64) -> io::Error {
-    io::Error::new(ErrorKind::UnexpectedEof, format!("it has {now} bytes, and had {len} before"))
 }
 
 /// How many bytes there are to the end of a line, or all of them.

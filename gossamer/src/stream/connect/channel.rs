@@ -76,12 +76,14 @@ struct Rendezvous {
 ///
 /// # Panics
 /// Where the caller cannot wait, and if the runtime has ended.
+#[track_caller]
 pub fn channel(
     from: Trustee,
     to: Trustee,
     length: impl Into<Length>,
     options: impl Into<Options>,
 ) -> Result<(SendEnd, ReceiveEnd), Error> {
+    worker::require_fiber("stream::channel");
     let (length, options) = (length.into(), options.into());
     check(length, &options)?;
     let key = Token::random().map_err(Error::io("making a key"))?;
@@ -159,6 +161,7 @@ impl SendEnd {
     /// In a delegated closure or a callback, which cannot wait.
     #[track_caller]
     pub fn open(self) -> Result<Sender, Error> {
+        worker::require_fiber("SendEnd::open");
         self.0.open(Location::caller())
     }
 }
@@ -215,6 +218,7 @@ impl ReceiveEnd {
     /// In a delegated closure or a callback, which cannot wait.
     #[track_caller]
     pub fn open(self) -> Result<Receiver, Error> {
+        worker::require_fiber("ReceiveEnd::open");
         self.0.open(Location::caller())
     }
 }
