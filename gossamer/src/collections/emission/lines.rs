@@ -55,6 +55,20 @@ impl FileLines {
     }
 
     /// Like [`par_emit`](Self::par_emit), with `arguments`, which each call gets by reference.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Emitted, FileLines};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-lines-{}-{}", line!(), std::process::id()));
+    /// std::fs::write(&path, "3\n4\n5\n").unwrap();
+    /// let text = FileLines::open(&path).unwrap();
+    /// let (digits, by) = (DistVec::filled(10, 0_u64), 2);
+    /// let digit = |_: u64, line: &str, out: &mut Emitted<usize, u64>, by: &usize| out.push(line.parse::<usize>().unwrap() / by, 1);
+    /// text.par_emit_with(digit, by).apply_to(&digits, |digit, more| *digit += more);
+    /// assert_eq!(digits.range(..3), [0, 1, 2]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # });
+    /// ```
     pub fn par_emit_with<C: NoRef + Clone, K: NoRef, A: NoRef, F>(
         &self,
         closure: F,
