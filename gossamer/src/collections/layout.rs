@@ -85,11 +85,7 @@ impl Layout {
     #[track_caller]
     pub(super) fn spread(self) -> (Vec<Trustee>, Spread) {
         let Self { len, is_cyclic, trustees } = self;
-        // Not `unwrap_or_else`, whose closure would be named as the caller.
-        let trustees = match trustees {
-            Some(trustees) => trustees,
-            None => Trustee::all(),
-        };
+        let trustees = or_all(trustees);
         let spread = Spread::new(len, trustees.len(), is_cyclic);
         let most = (0..trustees.len()).map(|part| spread.len_of(part)).max().unwrap_or(0);
         assert!(
@@ -104,6 +100,15 @@ impl Layout {
 impl From<usize> for Layout {
     fn from(len: usize) -> Self {
         Self::block(len)
+    }
+}
+
+/// These workers, or all of all nodes if none are named. (A closure of `unwrap_or_else` would be named as the caller.)
+#[track_caller]
+pub(super) fn or_all(trustees: Option<Vec<Trustee>>) -> Vec<Trustee> {
+    match trustees {
+        Some(trustees) => trustees,
+        None => Trustee::all(),
     }
 }
 

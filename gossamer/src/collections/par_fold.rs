@@ -1,11 +1,12 @@
 //! [`par_fold`] and [`par_map_reduce`]: parallel folds over numbers, on all workers.
 
 use crate::collections::IndexRange;
+use crate::collections::layout::or_all;
 use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, of_iteration, on_workers};
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
-use crate::{NoRef, Trustee, WithoutCaptures};
+use crate::{NoRef, WithoutCaptures};
 use std::ops::Range;
 
 /// Folds each chunk of a range of numbers, on all workers of all nodes: the closure turns `initial` and the first
@@ -183,7 +184,7 @@ where
 {
     const { refuse_captures::<R>() };
     let (numbers, trustees) = range.into_parts();
-    let of_loop = trustees.clone().unwrap_or_else(|| Trustee::all());
+    let of_loop = or_all(trustees.clone());
     require_constant::<R>(of_loop.into_iter(), "par_map_reduce");
     let body = move |numbers: OwnNumbers, arguments: C| {
         let map = map(arguments);

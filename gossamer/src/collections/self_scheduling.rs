@@ -1,5 +1,6 @@
 //! Self-scheduling: the fibers of a loop over numbers ask for more of them as they need them.
 
+use crate::collections::layout::or_all;
 use crate::lane::catch::resume_saying;
 use crate::trust::{FibersOfCall, on_all_workers, spawn_around};
 use crate::worker::Cancelled;
@@ -117,7 +118,7 @@ where
     F: FnOnce(OwnNumbers, C) -> U + Send + Copy + 'static,
 {
     let (mut fibers, is_of_all) = (FibersOfCall::new(), trustees.is_none());
-    let mut trustees = trustees.unwrap_or_else(|| Trustee::all());
+    let mut trustees = or_all(trustees);
     let (workers, count) = (trustees.len(), trustees.len().min(range.len()));
     if count == 0 {
         return Vec::new();

@@ -6,6 +6,7 @@ use crate::collections::emission::domain::{Domain, Emit};
 use crate::collections::emission::emitted::Emitted;
 use crate::collections::emission::update_handle::UpdateHandle;
 use crate::collections::frontier::Make;
+use crate::collections::layout::or_all;
 use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
@@ -186,7 +187,7 @@ impl Domain for IndexRange {
     }
 
     fn trustees(&self) -> Vec<Trustee> {
-        self.clone().into_parts().1.unwrap_or_else(|| Trustee::all())
+        or_all(self.clone().into_parts().1)
     }
 }
 

@@ -6,9 +6,10 @@ mod own_lines;
 pub(super) use own_lines::OwnLines;
 
 use crate::collections::files::regular;
-use crate::collections::self_scheduling::ChunkLength;
+use crate::collections::layout::or_all;
+use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::{NoRef, Trustee};
-use own_lines::{Sections, on_workers_of};
+use own_lines::Sections;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -98,11 +99,12 @@ impl FileLines {
     }
 
     /// Its workers.
+    #[track_caller]
     pub(super) fn trustees(&self) -> Vec<Trustee> {
-        self.trustees.clone().unwrap_or_else(|| Trustee::all())
+        or_all(self.trustees.clone())
     }
 
-    /// Runs a closure in a fiber on each worker, which share the lines ([`on_workers_of`]).
+    /// Runs a closure in a fiber on each worker, which share the lines. It captures what [`on_workers`] allows.
     #[track_caller]
     pub(super) fn on_workers<N: 'static, C: NoRef + Clone, U: NoRef, F>(
         &self,
@@ -114,6 +116,10 @@ impl FileLines {
         F: FnOnce(&OwnLines, C) -> U + Send + Copy + 'static,
     {
         let sections = Sections::new(self.path.clone(), self.len, self.trustees().len());
-        on_workers_of::<N, _, _, _>((sections, self.trustees.clone()), chunks, body, arguments)
+        let numbers = (0..sections.count(), self.trustees.clone());
+        let body = move |numbers: OwnNumbers, (sections, arguments): (Sections, C)| {
+            body(&OwnLines { numbers, sections }, arguments)
+        };
+        on_workers::<N, _, _, _>(numbers, chunks, body, (sections, arguments))
     }
 }

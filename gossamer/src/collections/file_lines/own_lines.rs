@@ -1,26 +1,25 @@
 //! [`OwnLines`]: what the fiber of one worker has of the lines of a file, and how it goes through them.
 
+use crate::collections::element_loop::TURN;
 use crate::collections::files::FileFailure;
 use crate::collections::files::text::{TextFile, TextSection};
 use crate::collections::par_fold::{ChunkValues, fold_chunks};
-use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
+use crate::collections::self_scheduling::OwnNumbers;
 use crate::lane::catch::{Caught, resume};
 use crate::trust::spawned_at;
-use crate::{NoRef, Trustee, unblock, yield_now};
+use crate::{NoRef, unblock, yield_now};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The longest section of a file that is read at once, and the shortest, so that each worker gets some of a short file.
 const LONGEST: u64 = 256 << 10;
 const SHORTEST: u64 = 4 << 10;
 /// Sections for each worker, if they are no longer and no shorter than that.
 const SECTIONS: u64 = 16;
-/// How long a fiber goes on before the other fibers of its worker get a turn.
-const TURN: Duration = Duration::from_micros(100);
 /// Lines between two looks at the clock.
 const BETWEEN: usize = 16;
 
@@ -37,7 +36,7 @@ impl Sections {
         Self { path, len, length: (len / (SECTIONS * workers as u64)).clamp(SHORTEST, LONGEST) }
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.len.div_ceil(self.length) as usize
     }
 
@@ -47,28 +46,10 @@ impl Sections {
     }
 }
 
-/// Runs a closure in a fiber on each of some workers (on all, if none are named), which share the lines, and returns the
-/// results. It captures what [`on_workers`] allows.
-#[track_caller]
-pub(super) fn on_workers_of<N: 'static, C: NoRef + Clone, U: NoRef, F>(
-    (sections, trustees): (Sections, Option<Vec<Trustee>>),
-    chunks: ChunkLength,
-    body: F,
-    arguments: C,
-) -> Vec<U>
-where
-    F: FnOnce(&OwnLines, C) -> U + Send + Copy + 'static,
-{
-    let body = move |numbers: OwnNumbers, (sections, arguments): (Sections, C)| {
-        body(&OwnLines { numbers, sections }, arguments)
-    };
-    on_workers::<N, _, _, _>((0..sections.count(), trustees), chunks, body, (sections, arguments))
-}
-
 /// The sections of a file that one fiber gets.
 pub struct OwnLines {
-    numbers: OwnNumbers,
-    sections: Sections,
+    pub(super) numbers: OwnNumbers,
+    pub(super) sections: Sections,
 }
 
 impl OwnLines {
