@@ -104,7 +104,8 @@ impl Input {
     fn read(path: std::path::PathBuf, progress: &Progress) -> Result<Self, Failure> {
         progress.begin("reading".to_owned(), 0);
         let left = Left::on_all_nodes();
-        let Graph { vertices, edges } = gossamer::unblock(move || files::read(&path, left))?;
+        let Graph { vertices, edges } =
+            gossamer::unblock(move || files::read(&path, left.room(Stage::Reading)))?;
         // Once more, since others may have taken some meanwhile.
         Left::on_all_nodes().check(vertices, edges.len() as u64, Stage::Construction)?;
         let greatest = |greatest: f32, edge: &Edge| greatest.max(edge.weight);

@@ -98,6 +98,13 @@ impl Left {
         Self { shared: vec![Share { node: 0, workers: 1, available }], workers: 1 }
     }
 
+    /// Whether there is room for a graph, as `check` finds.
+    pub fn room(self, stage: Stage) -> Box<dyn Fn(usize, u64) -> Result<(), String>> {
+        Box::new(move |vertices, edges| {
+            self.check(vertices, edges, stage).map_err(|shortage| shortage.to_string())
+        })
+    }
+
     /// Whether each machine, and each control group, has memory for its nodes' share of the graph.
     pub fn check(&self, vertices: usize, edges: u64, stage: Stage) -> Result<(), Shortage> {
         let of_an_edge = OF_ENDS + if stage == Stage::Construction { 0 } else { OF_A_LIST };

@@ -11,8 +11,7 @@ mod tests;
 pub use source::FileError;
 
 use crate::edges::Edge;
-use crate::memory::Left;
-use source::Source;
+use source::{Room, Source};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -25,9 +24,9 @@ pub struct Graph {
     pub edges: Vec<Edge>,
 }
 
-/// Reads a file, for which so much memory is left; its name tells the format.
-pub fn read(path: &Path, left: Left) -> Result<Graph, FileError> {
-    let mut source = Source::open(path, left)?;
+/// Reads a file of a graph for which there has to be room, as is asked again while it is read; its name tells the format.
+pub fn read(path: &Path, room: Room) -> Result<Graph, FileError> {
+    let mut source = Source::open(path, room)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
     match name.extension().and_then(OsStr::to_str) {

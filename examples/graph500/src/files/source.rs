@@ -1,6 +1,5 @@
 //! The lines of a file, and what is wrong with them.
 
-use crate::memory::{Left, Stage};
 use flate2::bufread::MultiGzDecoder;
 use std::fmt;
 use std::fs::File;
@@ -29,6 +28,9 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
+/// Whether there is room for a graph with so many vertices and edges, and if not, what to say of it.
+pub type Room = Box<dyn Fn(usize, u64) -> Result<(), String>>;
+
 /// Bytes of a line that names a few numbers, with a thousand times as much to spare.
 const OF_A_LINE: usize = 1 << 20;
 
@@ -41,12 +43,12 @@ pub struct Source {
     /// Bytes that a line may have, since it is kept as a whole. A comment may have more.
     longest: usize,
     is_comment: fn(&[u8]) -> bool,
-    left: Left,
+    room: Room,
 }
 
 impl Source {
-    /// Opens a file, for which so much memory is left. Its first bytes say whether it is compressed, whatever its name is.
-    pub fn open(path: &Path, left: Left) -> Result<Self, FileError> {
+    /// Opens a file of a graph for which there has to be room. Its first bytes say whether it is compressed, whatever its name is.
+    pub fn open(path: &Path, room: Room) -> Result<Self, FileError> {
         let name = path.display().to_string();
         let failed = |error: io::Error| FileError { path: name.clone(), line: 0, problem: error.to_string() };
         let mut reader = BufReader::with_capacity(256 * 1024, File::open(path).map_err(failed)?);
@@ -55,17 +57,17 @@ impl Source {
             true => Box::new(BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(reader))),
             false => Box::new(reader),
         };
-        Ok(Self::new(reader, name, left))
+        Ok(Self::new(reader, name, room))
     }
 
-    fn new(reader: Box<dyn BufRead>, path: String, left: Left) -> Self {
+    fn new(reader: Box<dyn BufRead>, path: String, room: Room) -> Self {
         let (longest, is_comment) = (OF_A_LINE, const { |_: &[u8]| false });
-        Self { reader, path, number: 0, line: Vec::new(), longest, is_comment, left }
+        Self { reader, path, number: 0, line: Vec::new(), longest, is_comment, room }
     }
 
     #[cfg(test)]
     pub fn of(text: &'static str) -> Self {
-        Self::new(Box::new(text.as_bytes()), "test".to_owned(), Left::default())
+        Self::new(Box::new(text.as_bytes()), "test".to_owned(), Box::new(|_, _| Ok(())))
     }
 
     /// From now on lines of which this is true are passed over.
@@ -108,9 +110,9 @@ impl Source {
         }
     }
 
-    /// Whether there is memory for a graph of this size.
+    /// Whether there is room for a graph of this size.
     pub fn check(&self, vertices: usize, edges: u64) -> Result<(), FileError> {
-        self.left.check(vertices, edges, Stage::Reading).map_err(|shortage| self.wrong(shortage))
+        (self.room)(vertices, edges).map_err(|shortage| self.wrong(shortage))
     }
 
     /// The line.

@@ -3,14 +3,14 @@
 use crate::edges::Edge;
 use crate::files::source::{FileError, Source};
 use crate::files::{Graph, dimacs, edge_list, matrix_market, metis};
-use crate::memory::Left;
+use crate::memory::{Left, Stage};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 fn read(path: &Path) -> Result<Graph, FileError> {
-    super::read(path, Left::default())
+    super::read(path, Left::default().room(Stage::Reading))
 }
 
 type Read = fn(&mut Source) -> Result<Graph, FileError>;
@@ -296,9 +296,10 @@ fn a_comment_may_be_longer_than_any_line_and_need_not_be_text() {
 
 #[test]
 fn a_file_with_more_edges_than_memory_allows_is_refused_while_it_is_read() {
+    let left = |available| Left::on_one_node(available).room(Stage::Reading);
     let refused = |name: &str, text: &str, megabytes: u64| {
         let file = Temporary::new(name, text.as_bytes());
-        let error = super::read(&file.0, Left::on_one_node(megabytes * 1_000_000)).unwrap_err().to_string();
+        let error = super::read(&file.0, left(megabytes * 1_000_000)).unwrap_err().to_string();
         error.strip_prefix(file.0.to_str().unwrap()).unwrap().to_owned()
     };
     let list = "0 1\n".repeat(200_000);
@@ -317,5 +318,5 @@ fn a_file_with_more_edges_than_memory_allows_is_refused_while_it_is_read() {
         );
     }
     let file = Temporary::new("d.txt", list.as_bytes());
-    assert_eq!(super::read(&file.0, Left::on_one_node(10_000_000)).unwrap().edges.len(), 200_000);
+    assert_eq!(super::read(&file.0, left(10_000_000)).unwrap().edges.len(), 200_000);
 }
