@@ -2,13 +2,15 @@
 //!
 //! # Invariants
 //! 1. A value of a `NoRef` type is self-contained: everything it reaches, it owns, and nothing in it names a place
-//!    that only its maker knows (an address, a file descriptor, a thread).
+//!    that only its maker knows (an address, a file descriptor, a thread). Where a type cannot promise this, as an error
+//!    of any type (`errors.rs`), its values may go to another thread, as `Send` says, and `encode` makes them so.
 //! 2. `decode` reads exactly the values that `encode` wrote, each by the type it was written by.
 //!
 //! # What is left out, and why
 //! An implementation is a promise, so a type that is not listed here is a type that does not travel:
 //!
 //! - `&T`, `&mut T`, raw pointers, `fn` pointers, `dyn Trait`: the address, or the table of methods, belongs to one process.
+//!   Of errors (`io::Error`, `Box<dyn Error + Send + Sync>`) the texts travel to another node.
 //!   `&'static T` as well: a static of another process is another static.
 //! - `Cow<'_, B>`, `Cow<'static, B>` too: it may hold the reference. Send the owned form (`into_owned`).
 //! - `Rc`, `Arc` and their `Weak`: the counts are shared memory. A `Trust` is the counted handle that travels.
@@ -16,7 +18,7 @@
 //!   share nothing, which is never what its user meant.
 //! - `Instant` (the clock of one machine: send a `Duration` or a `SystemTime`), `ThreadId`, files, sockets, processes.
 //! - `MaybeUninit`, `UnsafeCell`, iterators such as `vec::IntoIter`: what they hold cannot be seen from their type.
-//! - `io::Error`, `Box<dyn Error>`: send the `ErrorKind`, or the text.
+//! - `Box<dyn Error>`, which may hold what is not `Send`: make it a `Box<dyn Error + Send + Sync>`.
 
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
 
@@ -42,6 +44,10 @@ use crate::wire::shape::Shape;
 /// [`decode`](Self::decode) stays on its node, and so do sockets: sending one to another node is an error that names
 /// the type.
 ///
+/// An error of any type, a `Box<dyn Error + Send + Sync>`, travels, too, and so does an `io::Error`, which may hold one.
+/// On another node it displays and debugs as before, with up to 64 causes ([`source`](std::error::Error::source)),
+/// but it cannot be downcast. The code of the operating system and the [`kind`](std::io::Error::kind) stay.
+///
 /// # Safety
 /// - A value must be self-contained: it owns whatever it reaches, and holds no reference, no raw or `fn` pointer, no
 ///   `dyn` type, and no handle that has a meaning only in the process that made it.
@@ -58,7 +64,7 @@ use crate::wire::shape::Shape;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel to a trustee: it is not known to be free of references (`NoRef`)",
     label = "this value would have to travel",
-    note = "references (`&'static` too), pointers, `Rc`, `Arc`, guards and `dyn` types never travel: send owned data, such as a clone, or a `Trust`; of an `Instant` a `Duration` or a `SystemTime`, of an `io::Error` its kind or its text",
+    note = "references (`&'static` too), pointers, `Rc`, `Arc`, guards and `dyn` types never travel: send owned data, such as a clone, or a `Trust`; of an `Instant` a `Duration` or a `SystemTime`",
     note = "what stays on one worker need not travel: `gossamer::spawn_local` starts a fiber beside the caller, `Trustee::entrust_with` makes a property where it will live",
     note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
 )]

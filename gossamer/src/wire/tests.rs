@@ -14,6 +14,7 @@ use gossamer_macros::NoRef;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ffi::CStr;
 use std::fmt::Debug;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 use std::rc::Rc;
@@ -71,6 +72,54 @@ fn values_survive_encoding() {
     let time_error = UNIX_EPOCH.duration_since(UNIX_EPOCH + Duration::from_millis(7)).unwrap_err();
     let bytes = Encoder::encoded(time_error.clone()).unwrap();
     assert_eq!(Decoder::decoded::<SystemTimeError>(&bytes).unwrap().duration(), time_error.duration());
+}
+
+fn sent<T: NoRef>(value: T) -> T {
+    Decoder::decoded(&Encoder::encoded(value).unwrap()).unwrap()
+}
+
+#[test]
+fn an_error_of_any_type_keeps_its_texts_and_those_of_its_causes() {
+    type AnyError = Box<dyn std::error::Error + Send + Sync>;
+    #[derive(Debug)]
+    struct Failure(&'static str, Option<io::Error>);
+    impl std::fmt::Display for Failure {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "failed: {}", self.0)
+        }
+    }
+    impl std::error::Error for Failure {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            self.1.as_ref().map(|error| error as _)
+        }
+    }
+    let made = || -> AnyError { Box::new(Failure("here", Some(io::ErrorKind::NotFound.into()))) };
+    let found = sent(made());
+    assert_eq!((found.to_string(), format!("{found:?}")), (made().to_string(), format!("{:?}", made())));
+    assert_eq!(found.source().unwrap().to_string(), io::ErrorKind::NotFound.to_string());
+    assert!(found.source().unwrap().source().is_none());
+    assert_eq!(format!("{:>8}", sent(AnyError::from("text"))), "    text");
+    assert!(
+        Decoder::decoded::<AnyError>(&Encoder::encoded(Vec::<(String, String)>::new()).unwrap()).is_err()
+    );
+}
+
+#[test]
+fn an_error_of_input_and_output_keeps_its_code_or_kind_and_its_texts() {
+    let cut = <&[u8] as io::Read>::read_exact(&mut &b"ab"[..], &mut [0; 3]).unwrap_err();
+    let errors = [
+        || io::Error::from_raw_os_error(2),
+        || io::Error::from(io::ErrorKind::TimedOut),
+        || io::Error::new(io::ErrorKind::InvalidData, "what it is"),
+        || io::Error::other(io::Error::from_raw_os_error(13)),
+    ];
+    for made in errors {
+        let (error, found) = (made(), sent(made()));
+        assert_eq!((found.kind(), found.raw_os_error()), (error.kind(), error.raw_os_error()));
+        assert_eq!((found.to_string(), format!("{found:?}")), (error.to_string(), format!("{error:?}")));
+    }
+    let (text, kind) = (cut.to_string(), cut.kind());
+    assert_eq!((sent(cut).to_string(), kind), (text, io::ErrorKind::UnexpectedEof));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What holds inside a process holds between nodes. The nodes of these tests are in one process, but share nothing that
 //! processes would not share.
 
-use gossamer::{Latch, NoRef, Reason, Sharded, Trust, Trustee, entrust, spawn_on_with, spawn_with};
+use gossamer::{Latch, NoRef, Reason, Sharded, Trust, Trustee, entrust, spawn_on, spawn_on_with, spawn_with};
 use integration_tests::{far, on_nodes, panic_text, wait_until};
 use std::collections::HashMap;
 use std::net::UdpSocket;
@@ -367,6 +367,26 @@ fn workers_of_all_nodes_sleep_when_there_is_nothing_to_do_and_wake_for_a_request
                     *number
                 }),
                 round
+            );
+        }
+    });
+}
+
+#[gossamer::delegate]
+#[test]
+fn a_fiber_returns_an_error_of_any_type() {
+    type AnyError = Box<dyn std::error::Error + Send + Sync>;
+    on_nodes(2, 1, || {
+        for worker in Trustee::all() {
+            let missing = spawn_on(worker, || std::fs::read_to_string("/no/such/file")).join().unwrap_err();
+            assert_eq!((missing.kind(), missing.raw_os_error()), (std::io::ErrorKind::NotFound, Some(2)));
+            let parsed = spawn_on(worker, || -> Result<u8, AnyError> { Ok("x".parse::<u8>()?) });
+            let (error, here) = (parsed.join().unwrap_err(), worker == Trustee::here());
+            assert_eq!(error.to_string(), "invalid digit found in string");
+            assert_eq!(
+                error.is::<std::num::ParseIntError>(),
+                here,
+                "only within a process is it the same value"
             );
         }
     });
