@@ -3,6 +3,7 @@
 use crate::collections::near::some_part;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::context::{self, Context};
+use crate::worker::require_fiber;
 use crate::{NoRef, Trustee};
 use std::fmt;
 
@@ -50,6 +51,7 @@ impl DistCounter {
     #[track_caller]
     #[must_use]
     pub fn new() -> Self {
+        require_fiber("new");
         Self::on(&Trustee::all())
     }
 
@@ -69,6 +71,7 @@ impl DistCounter {
     #[track_caller]
     #[must_use]
     pub fn on(trustees: &[Trustee]) -> Self {
+        require_fiber("on");
         Self { shares: DistVec::filled(Layout::block(trustees.len()).on(trustees), 0) }
     }
 
@@ -118,6 +121,7 @@ impl DistCounter {
     #[track_caller]
     #[must_use]
     pub fn sum(&self) -> u64 {
+        require_fiber("sum");
         self.shares.to_vec().into_iter().fold(0, u64::wrapping_add)
     }
 
@@ -137,6 +141,7 @@ impl DistCounter {
     /// Like [`sum`](Self::sum).
     #[track_caller]
     pub fn take(&self) -> u64 {
+        require_fiber("take");
         let take = const {
             |shares: &mut Elements<u64>| shares.iter_mut().map(std::mem::take).fold(0, u64::wrapping_add)
         };

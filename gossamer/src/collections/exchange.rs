@@ -5,6 +5,7 @@ use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
 use crate::trust::FibersOfCall;
+use crate::worker::require_fiber;
 use crate::{NoRef, Trust, Trustee, entrust, spawn_on_with};
 
 /// What has arrived at one worker: a run from each part.
@@ -104,6 +105,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     #[must_use]
     pub fn with_layout(&self, layout: impl Into<Layout>) -> DistVec<T> {
+        require_fiber("with_layout");
         let (trustees, spread) = layout.into().spread();
         let (len, there) = (spread.len(), self.len());
         assert!(len == there, "a layout of {len} elements for {there} of them");

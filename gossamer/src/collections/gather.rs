@@ -73,6 +73,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Like [`gather`](Self::gather); the elements found before are in the vector.
     #[track_caller]
     pub fn gather_into(&self, indices: impl IntoIterator<Item = usize>, found: &mut Vec<T>) {
+        require_fiber("gather");
         let mut indices = indices.into_iter();
         found.reserve(indices.size_hint().0);
         let mut rounds = LookUps::of(self);

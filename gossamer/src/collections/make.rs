@@ -8,7 +8,7 @@ use crate::lane::operation::refuse_captures;
 use crate::sys::memory::large_pages;
 use crate::trust::{FibersOfCall, spawn_around};
 use crate::wire::captured::Captured;
-use crate::worker::Cancelled;
+use crate::worker::{Cancelled, require_fiber};
 use crate::{NoRef, Trust, WithoutCaptures, entrust, yield_now};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::time::Instant;
@@ -79,6 +79,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(usize) -> T,
     {
+        require_fiber("from_fn");
         let (trustees, spread) = layout.spread();
         let make_part = move |(part, spread, arguments): (usize, Spread, C)| -> Trust<Elements<T>> {
             let values = made_part(part, spread, make(arguments));
@@ -140,6 +141,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn filled(layout: impl Into<Layout>, value: T) -> Self {
+        require_fiber("filled");
         Self::from_fn_with(layout, const { |_, value: &T| value.clone() }, value)
     }
 
@@ -157,6 +159,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Like [`from_vec`](Self::from_vec).
     #[track_caller]
     pub fn from_slice(values: &[T]) -> Self {
+        require_fiber("from_slice");
         Self::from_vec(values.len(), values.to_vec())
     }
 }
@@ -177,6 +180,7 @@ impl<T: NoRef> DistVec<T> {
     /// If the number of values is not that of the layout; and like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn from_vec(layout: impl Into<Layout>, values: Vec<T>) -> Self {
+        require_fiber("from_vec");
         let (trustees, spread) = layout.into().spread();
         let (len, there) = (spread.len(), values.len());
         assert!(len == there, "a layout of {len} elements for {there} of them");
@@ -211,6 +215,7 @@ impl<T: NoRef> FromIterator<T> for DistVec<T> {
     /// sent.
     #[track_caller]
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        require_fiber("collect");
         Self::from(values.into_iter().collect::<Vec<_>>())
     }
 }

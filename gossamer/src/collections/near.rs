@@ -37,6 +37,11 @@ impl Near {
     }
 }
 
+/// Whether two vectors are one.
+pub(super) fn are_same<T: 'static, U: 'static>(one: &DistVec<T>, other: &DistVec<U>) -> bool {
+    one.parts.iter().zip(other.parts.iter()).any(|(one, other)| one.is_same(other))
+}
+
 /// The first part that is on this worker, if the caller is a fiber.
 pub(super) fn own_part<T>(vector: &DistVec<T>) -> Option<usize> {
     if context::current() != Context::Fiber {

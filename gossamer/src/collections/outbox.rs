@@ -1,8 +1,11 @@
 //! [`Outbox`]: batches to the parts of a collection, whose memory comes back to be used again.
 
+use crate::lane::catch::{Caught, caught};
 use crate::lane::context::{self, Context};
 use crate::lane::error::print;
+use crate::worker::require_fiber;
 use crate::{DelegationError, NoRef, Replies, yield_now};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Batches on their way to one part.
 const UNDER_WAY: usize = 4;
@@ -53,6 +56,15 @@ impl<B: NoRef> Outbox<B> {
         (self.send)(&self.replies, part, batch);
     }
 
+    /// Like `send`, where a panic would be the second one, or reach nobody: it is printed.
+    pub(super) fn send_in_drop(&mut self, part: usize, batch: B) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.send(part, batch))) {
+            let Caught { message, place } = caught(payload);
+            let place = place.as_deref().unwrap_or("an unknown place");
+            print(&format!("gossamer: a batch of updates was not sent, by a panic at {place}: {message}\n"));
+        }
+    }
+
     /// Takes a batch back that was served without being sent.
     pub(super) fn served(&mut self, reply: Result<B, DelegationError>) {
         match reply {
@@ -66,6 +78,7 @@ impl<B: NoRef> Outbox<B> {
     /// Waits until all have come back.
     #[track_caller]
     pub(super) fn finish(&mut self) -> Result<(), DelegationError> {
+        require_fiber("finish");
         while let Some(reply) = self.replies.next() {
             self.take_back(reply);
         }

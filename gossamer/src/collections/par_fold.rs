@@ -6,6 +6,7 @@ use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, of_iteration,
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures};
 use std::ops::Range;
 
@@ -182,6 +183,7 @@ where
     G: Fn(usize) -> U,
     R: FnOnce(U, U) -> U + Send + Copy + 'static,
 {
+    require_fiber("par_map_reduce");
     const { refuse_captures::<R>() };
     let (numbers, trustees) = range.into_parts();
     let of_loop = or_all(trustees.clone());
@@ -206,6 +208,7 @@ where
     F: FnOnce(C) -> G + Send + Copy + 'static,
     G: Fn(A, usize) -> A,
 {
+    require_fiber("par_fold");
     let body = move |numbers: OwnNumbers, (initial, arguments): (A, C)| {
         let closure = closure(arguments);
         let step = |before: Option<A>, number| before.map(|before| closure(before, number));

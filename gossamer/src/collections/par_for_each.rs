@@ -4,6 +4,7 @@ use crate::collections::IndexRange;
 use crate::collections::self_scheduling::{ChunkLength, OwnNumbers, on_workers};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures};
 use std::ops::Range;
 
@@ -97,6 +98,7 @@ where
     F: FnOnce(C) -> G + Send + Copy + 'static,
     G: Fn(usize),
 {
+    require_fiber("par_for_each");
     let body = move |numbers: OwnNumbers, arguments: C| {
         let closure = closure(arguments);
         numbers.for_each(|number, _| closure(number));

@@ -23,6 +23,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// If the range is not within the vector ([Panics](Self#panics)).
     #[track_caller]
     pub fn range(&self, range: impl RangeBounds<usize>) -> Vec<T> {
+        require_fiber("range");
         let range = self.checked(&range);
         let asked = self.ask_for(&range);
         self.in_order(range, asked)
@@ -77,6 +78,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Like [`range`](Self::range).
     #[track_caller]
     pub fn to_vec(&self) -> Vec<T> {
+        require_fiber("to_vec");
         self.range(..)
     }
 }
@@ -146,6 +148,7 @@ impl<T: 'static> DistVec<T> {
     /// If the closure panics; in a delegated closure or a callback.
     #[track_caller]
     pub fn local<R>(&self, closure: impl FnOnce(&mut Elements<T>) -> R) -> Option<R> {
+        require_fiber("local");
         let here = crate::Trustee::here();
         let part = self.parts.iter().find(|part| part.trustee() == here)?;
         Some(part.apply_here(closure))

@@ -10,6 +10,7 @@ use crate::lane::catch::{caught, resume_saying};
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::prefetch;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, Replies, WithoutCaptures};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
@@ -200,6 +201,7 @@ impl<T: 'static> DistVec<T> {
     /// Where the caller cannot wait.
     #[track_caller]
     pub fn marked(&self) -> usize {
+        require_fiber("marked");
         self.map_all(const { |elements: &mut Elements<T>| elements.marked() }).into_iter().sum()
     }
 

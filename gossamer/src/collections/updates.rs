@@ -367,7 +367,7 @@ impl<A: NoRef> Drop for Updates<A> {
         for part in 0..self.gathered.len() {
             if !self.gathered[part].is_empty() {
                 let gathered = self.gathered[part].replace(Default::default());
-                self.outbox.send(part, gathered);
+                self.outbox.send_in_drop(part, gathered);
             }
         }
     }

@@ -38,6 +38,12 @@ impl<T: 'static> Trust<T> {
         self.target().call_at_hand::<F, _>(closure)
     }
 
+    /// Whether both are handles of one property.
+    pub(crate) fn is_same<V: 'static>(&self, other: &Trust<V>) -> bool {
+        let (one, other) = (self.target(), other.target());
+        one.number == other.number && one.property == other.property
+    }
+
     /// Like `apply_here`, for a closure of this crate around the user's: its panic goes on as if it had happened in the
     /// caller.
     #[track_caller]

@@ -214,7 +214,7 @@ fn instead_of(call: &str) -> String {
     match call {
         "apply" | "try_apply" => format!("use `apply_then`, or {latch}"),
         "launch" => "use `launch_then`".to_owned(),
-        "contains_key" | "get" | "remove" | "replace" => {
+        "contains" | "contains_key" | "get" | "remove" | "replace" => {
             format!("use `{call}_then`, and `rack::wait_all` where you need all of them to be done")
         }
         "insert" | "set" | "update" => format!(

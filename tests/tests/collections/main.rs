@@ -19,6 +19,7 @@ mod maps;
 mod oracle;
 mod places;
 mod queue;
+mod refused;
 mod sorts;
 mod totals;
 mod trouble;

@@ -189,6 +189,26 @@ fn a_copy_that_panics_reaches_who_asked_for_many_values_and_spares_the_map() {
     });
 }
 
+#[test]
+fn a_default_whose_copies_panic_is_told_and_other_batches_do_not_abort() {
+    isolated(|| {
+        gossamer::run(workers(2), || {
+            let map = DistMap::new();
+            let mut updates = map.updates(Unlucky(77), |value: &mut Unlucky, by| value.0 += by);
+            (0..20_u64).for_each(|key| updates.push(key, 1));
+            let text = panic_text(|| updates.finish());
+            assert!(text.contains("unlucky"), "{text}");
+            assert!(map.is_empty());
+            // A handle that is only dropped sends what it has gathered, too.
+            let mut updates = map.updates(Unlucky(77), |value: &mut Unlucky, by| value.0 += by);
+            updates.push(3, 1);
+            drop(updates);
+            map.insert(3, Unlucky(3));
+            assert_eq!(map.get(3), Some(Unlucky(3)));
+        });
+    });
+}
+
 /// A key that may panic when it is dropped.
 #[derive(NoRef, PartialEq, Eq, Hash)]
 struct Heavy(u64);

@@ -2,6 +2,7 @@
 
 use crate::collections::dist_map::{DistMap, Entries};
 use crate::trust::rethrow;
+use crate::worker::require_fiber;
 use crate::{NoRef, Pending, Trust};
 use std::fmt;
 use std::panic::Location;
@@ -33,6 +34,7 @@ impl<K: NoRef, V: NoRef> DistMap<K, V> {
         K: Clone,
         V: Clone,
     {
+        require_fiber("chunks");
         Chunks::new(self, copy_chunk)
     }
 
@@ -50,6 +52,7 @@ impl<K: NoRef, V: NoRef> DistMap<K, V> {
     /// ```
     #[track_caller]
     pub fn drain(&self) -> Chunks<K, V> {
+        require_fiber("drain");
         Chunks::new(self, take_chunk)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::NoRef;
 use crate::collections::DistMap;
+use crate::worker::require_fiber;
 use std::hash::Hash;
 
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
@@ -20,6 +21,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     /// Like [`merges`](Self::merges).
     #[track_caller]
     pub fn extend(&self, entries: impl IntoIterator<Item = (K, V)>) {
+        require_fiber("extend");
         let mut inserts = self.merges(const { |value: &mut V, later: V| *value = later });
         inserts.extend(entries);
         inserts.finish();
@@ -30,6 +32,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> FromIterator<(K, V)> for DistMap<K, V> {
     /// On all workers of all nodes: [`new`](DistMap::new), then [`extend`](DistMap::extend).
     #[track_caller]
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        require_fiber("collect");
         let map = Self::new();
         map.extend(entries);
         map

@@ -5,6 +5,7 @@ use crate::collections::dist_map::parts::OwnEntries;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures};
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
@@ -103,6 +104,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(A, &K, &V) -> A,
     {
+        require_fiber("par_fold");
         let fold = move |part: &OwnEntries<K, V>, (initial, arguments): (A, C)| {
             let (closure, mut folded) = (closure(arguments), Some(initial));
             part.for_each(|key, value| {
@@ -213,6 +215,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         G: Fn(&K, &V) -> U,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
+        require_fiber("par_map_reduce");
         const { refuse_captures::<R>() };
         require_constant::<R>(self.parts().iter().map(|part| part.trustee()), "par_map_reduce");
         let of_part = move |part: &OwnEntries<K, V>, arguments: C| {

@@ -290,15 +290,16 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
     fn send_all(&mut self, part: usize) {
         while !self.gathered[part].batch.0.is_empty() {
             self.outbox.make_way(part);
-            self.send_some(part);
+            let some = self.some(part);
+            self.outbox.send(part, some);
             pause();
         }
     }
 }
 
 impl<K: NoRef, A: NoRef> KeyedUpdates<K, A> {
-    /// Sends as much as fits one request of what is gathered for a part.
-    fn send_some(&mut self, part: usize) {
+    /// Takes as much as fits one request of what is gathered for a part.
+    fn some(&mut self, part: usize) -> KeyedBatch<K, A> {
         let (mut hashes, mut keys, mut arguments) = self.outbox.spare().unwrap_or_default();
         let GatheredKeys { batch, places } = &mut self.gathered[part];
         // If the fiber unwinds before all are sent, the remaining ones are no longer combined.
@@ -312,7 +313,7 @@ impl<K: NoRef, A: NoRef> KeyedUpdates<K, A> {
         hashes.extend(batch.0.drain(some.clone()));
         keys.extend(batch.1.drain(some.clone()));
         arguments.extend(batch.2.drain(some));
-        self.outbox.send(part, (hashes, keys, arguments));
+        (hashes, keys, arguments)
     }
 }
 
@@ -320,7 +321,8 @@ impl<K: NoRef, A: NoRef> Drop for KeyedUpdates<K, A> {
     fn drop(&mut self) {
         for part in 0..self.gathered.len() {
             while !self.gathered[part].batch.0.is_empty() {
-                self.send_some(part);
+                let some = self.some(part);
+                self.outbox.send_in_drop(part, some);
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::collections::dist_map::parts::OwnEntries;
 use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, Sharded, WithoutCaptures, entrust};
 use std::hash::Hash;
 
@@ -167,6 +168,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(&K, &V) -> bool,
     {
+        require_fiber("par_filter");
         let make = move |arguments| {
             let closure = closure(arguments);
             move |key: &K, value: &V| closure(key, value).then(|| value.clone())
@@ -181,6 +183,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(&K, &V) -> Option<U>,
     {
+        require_fiber("par_map");
         let make = move |part: &OwnEntries<K, V>, (hashing, arguments): (Hashing, C)| {
             let (make, mut made) = (make(arguments), Entries::new(hashing));
             part.for_each(|key, value| {

@@ -23,6 +23,7 @@ pub use keyed_updates::KeyedUpdates;
 pub(in crate::collections) use parts::OwnEntries;
 
 use crate::collections::dist_map::hashing::Hashing;
+use crate::worker::require_fiber;
 use crate::{Decoder, Encoder, Malformed, NoRef, Pending, Sharded, Trust, Trustee};
 use std::hash::Hash;
 
@@ -107,6 +108,7 @@ impl<K: Hash + Eq + 'static, V: 'static> DistMap<K, V> {
     /// Where the caller cannot wait, and on a thread that is not a worker.
     #[track_caller]
     pub fn new() -> Self {
+        require_fiber("new");
         Self::on(&Trustee::all())
     }
 
@@ -127,6 +129,7 @@ impl<K: Hash + Eq + 'static, V: 'static> DistMap<K, V> {
     /// If `trustees` is empty, or the runtime of one has ended; and where the caller cannot wait.
     #[track_caller]
     pub fn on(trustees: &[Trustee]) -> Self {
+        require_fiber("on");
         assert!(!trustees.is_empty(), "a `DistMap` on no workers has no place for an entry");
         let hashing = Hashing::random();
         let mut shards = Vec::new();

@@ -23,6 +23,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// Where the caller cannot wait ([Panics](Self#panics)).
     #[track_caller]
     pub fn len(&self) -> usize {
+        require_fiber("len");
         self.map_all(Entries::len_of).into_iter().sum()
     }
 
@@ -41,6 +42,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// Like [`len`](Self::len).
     #[track_caller]
     pub fn is_empty(&self) -> bool {
+        require_fiber("is_empty");
         self.len() == 0
     }
 
@@ -61,6 +63,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// Like [`len`](Self::len).
     #[track_caller]
     pub fn clear(&self) {
+        require_fiber("clear");
         self.map_all(Entries::clear);
     }
 

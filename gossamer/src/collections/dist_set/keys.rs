@@ -1,6 +1,7 @@
 //! Single keys of a [`DistSet`]: inserted, looked up, removed.
 
 use crate::collections::{DistSet, Entries};
+use crate::worker::require_fiber;
 use crate::{NoRef, Pending};
 use std::hash::Hash;
 
@@ -64,6 +65,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     /// ```
     #[track_caller]
     pub fn contains(&self, key: K) -> bool {
+        require_fiber("contains");
         self.keys.contains_key(key)
     }
 

@@ -4,6 +4,7 @@ mod keys;
 mod retain;
 
 use crate::collections::{Chunks, DistMap, KeyedUpdates};
+use crate::worker::require_fiber;
 use crate::{NoRef, Trustee};
 use std::fmt;
 use std::hash::Hash;
@@ -119,6 +120,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     /// ```
     #[track_caller]
     pub fn extend(&self, keys: impl IntoIterator<Item = K>) {
+        require_fiber("extend");
         let mut inserts = self.inserts();
         inserts.extend(keys.into_iter().map(|key| (key, ())));
         inserts.finish();
@@ -164,6 +166,7 @@ impl<K: Hash + Eq + NoRef> FromIterator<K> for DistSet<K> {
     /// On all workers of all nodes: [`new`](DistSet::new), then [`extend`](DistSet::extend).
     #[track_caller]
     fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        require_fiber("collect");
         let set = Self::new();
         set.extend(keys);
         set

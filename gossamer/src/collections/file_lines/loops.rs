@@ -7,6 +7,7 @@ use crate::collections::self_scheduling::ChunkLength;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures};
 
 impl FileLines {
@@ -88,6 +89,7 @@ impl FileLines {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(u64, &str),
     {
+        require_fiber("par_for_each");
         let body = move |own: &OwnLines, arguments: C| own.for_each(closure(arguments));
         self.on_workers::<N, _, _, _>(ChunkLength::Timed, body, arguments);
     }
@@ -180,6 +182,7 @@ impl FileLines {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(A, u64, &str) -> A,
     {
+        require_fiber("par_fold");
         let body = move |own: &OwnLines, (initial, arguments): (A, C)| {
             let closure = closure(arguments);
             let step = |before: Option<A>, at, line: &str| before.map(|before| closure(before, at, line));
@@ -282,6 +285,7 @@ impl FileLines {
         G: Fn(u64, &str) -> U,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
+        require_fiber("par_map_reduce");
         const { refuse_captures::<R>() };
         require_constant::<R>(self.trustees().into_iter(), "par_map_reduce");
         let body = move |own: &OwnLines, arguments: C| {

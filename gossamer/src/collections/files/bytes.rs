@@ -6,6 +6,7 @@ use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
 use crate::trust::FibersOfCall;
 use crate::wire::row::Row;
+use crate::worker::require_fiber;
 use crate::{NoRef, Pending, Trust, Trustee, entrust, spawn_on_with};
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -58,6 +59,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn from_reader(layout: impl Into<Layout>, mut reader: impl Read) -> io::Result<Self> {
+        require_fiber("from_reader");
         const { assert_number::<T>() };
         let (trustees, spread) = layout.into().spread();
         let room = const { |room: usize| -> ReadSoFar<T> { entrust(large_pages::with_capacity(room)) } };
@@ -114,6 +116,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Like [`range`](Self::range).
     #[track_caller]
     pub fn to_writer(&self, mut writer: impl Write) -> io::Result<()> {
+        require_fiber("to_writer");
         const { assert_number::<T>() };
         let mut pieces = pieces::<T>(self.len()).map(|piece| (self.ask_for(&piece), piece));
         let mut next = pieces.next();

@@ -7,6 +7,7 @@ use crate::collections::{DistVec, Elements, Layout};
 use crate::trust::FibersOfCall;
 use crate::wire::row::Row;
 use crate::wire::shape::Shape;
+use crate::worker::require_fiber;
 use crate::{NoRef, Trust, Trustee, entrust, spawn_on_with, unblock};
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -122,6 +123,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Where the caller cannot wait.
     #[track_caller]
     pub fn to_file(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        require_fiber("to_file");
         const { assert_number::<T>() };
         if self.spread.is_cyclic() {
             return self.with_layout(Layout::block(self.len()).on(&self.trustees())).to_file(path);

@@ -2,6 +2,7 @@
 
 use crate::collections::frontier::marks::Marker;
 use crate::collections::frontier::outgoing::Outgoing;
+use crate::collections::near::are_same;
 use crate::collections::parts::in_fibers_on;
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
@@ -73,6 +74,10 @@ where
             vector.spread.words(),
             rows.len(),
             rows.spread.words(),
+        );
+        assert!(
+            !are_same(vector, rows),
+            "the rows of a round are the vector of the front itself, whose elements the closure gets anyway: pass another vector"
         );
         Self { vector, rows, expand, arguments, names: PhantomData }
     }

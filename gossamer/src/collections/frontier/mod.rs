@@ -13,6 +13,7 @@ pub use outgoing::Outgoing;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures};
 pub(super) use expansion::Make;
 use std::fmt;
@@ -105,6 +106,7 @@ impl<T: 'static> Frontier<T> {
     /// Where the caller cannot wait.
     #[track_caller]
     pub fn of(vector: &DistVec<T>) -> Self {
+        require_fiber("of");
         vector.map_all(
             const { |elements: &mut Elements<T>| *elements.with_marks().1 = marks::Marks::default() },
         );

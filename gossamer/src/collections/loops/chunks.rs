@@ -5,6 +5,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::yield_now;
 use crate::{NoRef, WithoutCaptures};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -88,6 +89,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(usize, &mut [T]),
     {
+        require_fiber("par_chunks");
         assert!(size > 0, "chunks of no elements would never end");
         let chunks = move |part: &OwnPart<T>, (size, arguments): (usize, C)| {
             let (closure, mut start) = (closure(arguments), 0);

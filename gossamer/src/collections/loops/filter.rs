@@ -6,6 +6,7 @@ use crate::collections::exchange::balanced;
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures, entrust};
 
 impl<T: NoRef + Clone> DistVec<T> {
@@ -84,6 +85,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(usize, &T) -> bool,
     {
+        require_fiber("par_filter");
         if self.spread.is_cyclic() {
             let blocks = self.with_layout(Layout::block(self.len()).on(&self.trustees()));
             return blocks.filter_around::<N, _, _, _>(closure, arguments);

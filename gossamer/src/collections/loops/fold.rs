@@ -4,6 +4,7 @@ use crate::collections::DistVec;
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures};
 
 impl<T: 'static> DistVec<T> {
@@ -101,6 +102,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(A, usize, &T) -> A,
     {
+        require_fiber("par_fold");
         let fold = move |part: &OwnPart<T>, (initial, arguments): (A, C)| {
             let (closure, mut folded) = (closure(arguments), Some(initial));
             part.for_each(|index, element| {

@@ -5,6 +5,7 @@ use crate::collections::exchange::{RunArrivals, arrivals, balanced, send_runs, t
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures, entrust};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -102,6 +103,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(usize, &T) -> K,
     {
+        require_fiber("par_group_by");
         let arrivals = arrivals::<(K, Vec<T>)>(&self.trustees(), self.parts.len());
         let group = move |part: &OwnPart<T>, (arrivals, arguments): (RunArrivals<(K, Vec<T>)>, C)| {
             let (key, mut groups) = (key(arguments), Groups::default());

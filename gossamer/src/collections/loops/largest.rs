@@ -4,6 +4,7 @@ use crate::NoRef;
 use crate::collections::dist_map::OwnEntries;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistMap, DistVec};
+use crate::worker::require_fiber;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -101,6 +102,7 @@ impl<T: NoRef + Ord + Clone> DistVec<T> {
     #[track_caller]
     #[must_use]
     pub fn par_largest(&self, count: usize) -> Vec<(usize, T)> {
+        require_fiber("par_largest");
         let find = const {
             |part: &OwnPart<T>, count: usize| {
                 let mut largest = Largest::new(count);
@@ -145,6 +147,7 @@ impl<K: NoRef + Clone, V: NoRef + Ord + Clone> DistMap<K, V> {
     #[track_caller]
     #[must_use]
     pub fn par_largest(&self, count: usize) -> Vec<(K, V)> {
+        require_fiber("par_largest");
         let find = const {
             |part: &OwnEntries<K, V>, count: usize| {
                 let mut largest = Largest::new(count);

@@ -5,6 +5,7 @@ use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::large_pages;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures, entrust};
 
 impl<T: 'static> DistVec<T> {
@@ -82,6 +83,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(usize, &T) -> U,
     {
+        require_fiber("par_map");
         let map = move |part: &OwnPart<T>, arguments: C| {
             let (closure, mut mapped) = (closure(arguments), large_pages::with_capacity(part.len()));
             part.for_each(|index, element| mapped.push(closure(index, element)));

@@ -5,6 +5,7 @@ use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, WithoutCaptures};
 
 impl<T: NoRef + Clone> DistVec<T> {
@@ -77,6 +78,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(T, T) -> T,
     {
+        require_fiber("par_reduce");
         let make = move |arguments| {
             let itself = |_: usize, element: &T| element.clone();
             (itself, closure(arguments))
@@ -183,6 +185,7 @@ impl<T: 'static> DistVec<T> {
         G: Fn(usize, &T) -> U,
         R: FnOnce(U, U) -> U + Send + Copy + 'static,
     {
+        require_fiber("par_map_reduce");
         const { refuse_captures::<R>() };
         require_constant::<R>(self.parts.iter().map(|part| part.trustee()), "par_map_reduce");
         let make = move |arguments| (map(arguments), move |one, other| reduce(one, other));

@@ -11,6 +11,7 @@ use crate::collections::parts::{OwnPart, waited};
 use crate::collections::rearrangement::{Rearrangement, send_in};
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
+use crate::worker::require_fiber;
 use crate::{NoRef, Trust};
 use std::cmp::Ordering;
 use std::panic::Location;
@@ -25,6 +26,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(&T, &T) -> Ordering,
     {
+        require_fiber(if is_stable { "par_sort" } else { "par_sort_unstable" });
         let rearrangement = Rearrangement::begin(self);
         if self.spread.is_cyclic() {
             let blocks = self.with_layout(Layout::block(self.len()).on(&self.trustees()));

@@ -1,10 +1,12 @@
 //! [`DistVec::par_zip`]: visiting two vectors side by side.
 
 use crate::collections::element_loop::take_turn;
+use crate::collections::near::are_same;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
 use crate::{NoRef, Trust, WithoutCaptures, yield_now};
 
 impl<T: 'static> DistVec<T> {
@@ -92,6 +94,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(C) -> G + Send + Copy + 'static,
         G: Fn(usize, &mut T, &mut U),
     {
+        require_fiber("par_zip");
         assert!(
             self.spread == other.spread && self.trustees() == other.trustees(),
             "a `DistVec` with {} elements {} is zipped with one with {} {}: both are to have the same layout on the same workers",
@@ -99,6 +102,10 @@ impl<T: 'static> DistVec<T> {
             self.spread.words(),
             other.len(),
             other.spread.words(),
+        );
+        assert!(
+            !are_same(self, other),
+            "a `DistVec` is zipped with itself: an element cannot be borrowed twice"
         );
         let zip = move |part: &OwnPart<T>, (other, arguments): (DistVec<U>, C)| {
             let theirs: &Trust<Elements<U>> = &other.parts[part.number];

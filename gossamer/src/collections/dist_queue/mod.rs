@@ -1,25 +1,14 @@
 //! [`DistQueue`]: work that makes more work, shared by all workers until none is left.
 
-use crate::collections::near::some_part;
-use crate::collections::outstanding::{Claim, CurrentLoop, Outstanding, StopOnDrop, give_back};
-use crate::collections::{DistVec, Elements, Layout};
-use crate::lane::catch::resume_saying;
-use crate::lane::operation::refuse_captures;
-use crate::trust::{rethrow, spawn_around};
-use crate::wire::captured::Captured;
-use crate::worker::Cancelled;
-use crate::{NoRef, Trust, Trustee, WithoutCaptures, entrust, sleep, yield_now};
-use std::any::Any;
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
-use std::time::Duration;
+mod work;
 
-/// Items that a worker takes from its own part at a time: nobody else can take them then.
-const MOST_IN_HAND: usize = 32;
-/// Items that it takes from the part of another worker.
-const MOST_STOLEN: usize = 1024;
-/// How long a worker without work waits before it looks again: at first, and at most.
-const IDLE: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
+use crate::collections::outstanding::CurrentLoop;
+use crate::collections::{DistVec, Elements, Layout};
+use crate::lane::operation::refuse_captures;
+use crate::wire::captured::Captured;
+use crate::worker::require_fiber;
+use crate::{NoRef, Trust, Trustee, WithoutCaptures, entrust};
+use std::collections::VecDeque;
 
 /// A queue with a part on each worker: a work list whose items make further items, as in a search or a traversal.
 ///
@@ -71,6 +60,7 @@ impl<T: NoRef> DistQueue<T> {
     #[track_caller]
     #[must_use]
     pub fn new() -> Self {
+        require_fiber("new");
         Self::on(&Trustee::all())
     }
 
@@ -90,6 +80,7 @@ impl<T: NoRef> DistQueue<T> {
     #[track_caller]
     #[must_use]
     pub fn on(trustees: &[Trustee]) -> Self {
+        require_fiber("on");
         let layout = Layout::block(trustees.len()).on(trustees);
         Self { parts: DistVec::from_fn(layout, const { |_| VecDeque::new() }), under_way: entrust(None) }
     }
@@ -109,7 +100,8 @@ impl<T: NoRef> DistQueue<T> {
     /// In a delegated closure or a callback; on a thread that is not a worker.
     #[track_caller]
     pub fn push(&self, item: T) {
-        self.extend([item]);
+        require_fiber("push");
+        self.add([item]);
     }
 
     /// Like [`push`](Self::push), for several items.
@@ -127,12 +119,8 @@ impl<T: NoRef> DistQueue<T> {
     /// Like [`push`](Self::push).
     #[track_caller]
     pub fn extend(&self, items: impl IntoIterator<Item = T>) {
-        let mut items: Vec<T> = items.into_iter().collect();
-        let own = |part: &mut VecDeque<T>| part.extend(items.drain(..));
-        if self.own(own).is_none() {
-            let extend = const { |part: &mut VecDeque<T>, items: Vec<T>| part.extend(items) };
-            self.parts.update_with(0, extend, items);
-        }
+        require_fiber("extend");
+        self.add(items);
     }
 
     /// How many items there are. One request for each worker.
@@ -149,6 +137,7 @@ impl<T: NoRef> DistQueue<T> {
     /// Where the caller cannot wait.
     #[track_caller]
     pub fn len(&self) -> usize {
+        require_fiber("len");
         let len = const { |part: &mut Elements<VecDeque<T>>| part.iter().map(VecDeque::len).sum::<usize>() };
         self.parts.map_all(len).into_iter().sum()
     }
@@ -168,11 +157,12 @@ impl<T: NoRef> DistQueue<T> {
     /// Where the caller cannot wait.
     #[track_caller]
     pub fn is_empty(&self) -> bool {
+        require_fiber("is_empty");
         self.len() == 0
     }
 
     /// Calls a closure for each item, and for each item that the closure adds to the list it is given, on all
-    /// workers, until there are none. The closure runs in a fiber, so it may wait. Items that others
+    /// workers, until there are none. The closure runs in a fiber, so it may wait; up to 31 items wait behind it. Items that others
     /// [`push`](Self::push) meanwhile are done as well, if they are there before the queue is found empty.
     ///
     /// ```
@@ -251,136 +241,6 @@ impl<T: NoRef> DistQueue<T> {
     {
         const { refuse_captures::<F>() };
         self.run::<F, _, _, _>(closure, arguments);
-    }
-
-    #[track_caller]
-    fn run<N, C: NoRef + Clone, F, G>(&self, closure: F, arguments: C)
-    where
-        F: FnOnce(C) -> G + Send + Copy + 'static,
-        G: Fn(T, &mut Vec<T>),
-    {
-        loop {
-            let claim = Claim::wait_for(&self.under_way);
-            // Items that others push meanwhile are not counted, so the workers may end before these are done.
-            let items = self.len();
-            if items == 0 {
-                return;
-            }
-            self.run_counted::<N, _, _, _>(items, claim, closure, &arguments);
-        }
-    }
-
-    /// Runs until this many items, and those that follow from them, are done.
-    #[track_caller]
-    fn run_counted<N, C: NoRef + Clone, F, G>(&self, items: usize, claim: Claim, closure: F, arguments: &C)
-    where
-        F: FnOnce(C) -> G + Send + Copy + 'static,
-        G: Fn(T, &mut Vec<T>),
-    {
-        let id = claim.id();
-        let remaining = entrust(Outstanding { items, is_stopped: false, _claim: claim });
-        let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Outstanding>, C)| {
-            // If an item that others have cannot travel, the loop ends, too.
-            let _stop = StopOnDrop(remaining.clone());
-            queue.work(number, &remaining, closure(arguments));
-        };
-        // If the caller is cancelled, they end with their present items, so that no item is lost.
-        let _stop = StopOnDrop(remaining.clone());
-        let mut fibers = Vec::new();
-        // Not `map`, whose closure would be named as the caller when a panic is reported.
-        for (number, trustee) in self.parts.trustees().into_iter().enumerate() {
-            let arguments = (number, self.clone(), remaining.clone(), arguments.clone());
-            fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
-        }
-        let mut first = None;
-        for fiber in fibers {
-            if let Err(error) = fiber.try_join() {
-                first.get_or_insert(error);
-            }
-        }
-        self.under_way.apply_with(give_back, id);
-        if let Some(error) = first {
-            rethrow(error, Location::caller());
-        }
-    }
-
-    /// What the fiber of one worker does.
-    fn work(&self, number: usize, remaining: &Trust<Outstanding>, mut each: impl FnMut(T, &mut Vec<T>)) {
-        let mut idle = IDLE[0];
-        loop {
-            let mut hand = self.take_own();
-            if hand.is_empty() {
-                hand = self.steal(number);
-            }
-            let (had, mut more) = (hand.len(), Vec::new());
-            let outcome = call_each(&mut hand, &mut more, &mut each);
-            // Counted before others can take the new items, so that none is done before it is counted.
-            let done = had - hand.len();
-            let is_over = remaining.apply_with(Outstanding::count, (more.len(), done, outcome.is_err()));
-            self.extend(hand.into_iter().chain(more));
-            if let Err(payload) = outcome {
-                resume_saying(payload, |message| format!("an item of a queue: {message}"));
-            }
-            if is_over {
-                return;
-            }
-            if had == 0 {
-                sleep(idle);
-                idle = (2 * idle).min(IDLE[1]);
-            } else {
-                idle = IDLE[0];
-                yield_now();
-            }
-        }
-    }
-
-    /// The last of this worker's items, at most half of them, so that others find some.
-    fn take_own(&self) -> VecDeque<T> {
-        let take =
-            |part: &mut VecDeque<T>| part.split_off(part.len() - part.len().div_ceil(2).min(MOST_IN_HAND));
-        self.own(take).unwrap_or_default()
-    }
-
-    /// Applies a closure to this worker's part, if it has one.
-    #[track_caller]
-    fn own<R>(&self, closure: impl FnOnce(&mut VecDeque<T>) -> R) -> Option<R> {
-        let own = some_part(&self.parts, Trustee::here())?;
-        self.parts.parts[own].apply_here(|part| part.first_mut().map(closure))
-    }
-
-    /// The first items of another worker, at most half of them. All but a few go into this worker's part.
-    fn steal(&self, number: usize) -> VecDeque<T> {
-        let take = const {
-            |part: &mut VecDeque<T>, ()| {
-                part.drain(..part.len().div_ceil(2).min(MOST_STOLEN)).collect::<Vec<_>>()
-            }
-        };
-        let workers = self.parts.len();
-        for other in (number + 1..workers).chain(0..number) {
-            let stolen = self.parts.update_with(other, take, ());
-            if !stolen.is_empty() {
-                self.extend(stolen);
-                return self.take_own();
-            }
-        }
-        VecDeque::new()
-    }
-}
-
-/// Calls the closure for the items in hand, the last one first. After a panic the remaining ones stay.
-fn call_each<T>(
-    hand: &mut VecDeque<T>,
-    more: &mut Vec<T>,
-    each: &mut impl FnMut(T, &mut Vec<T>),
-) -> Result<(), Box<dyn Any + Send>> {
-    let run = AssertUnwindSafe(|| {
-        while let Some(item) = hand.pop_back() {
-            each(item, more);
-        }
-    });
-    match catch_unwind(run) {
-        Err(payload) if payload.is::<Cancelled>() => resume_unwind(payload),
-        outcome => outcome,
     }
 }
 
