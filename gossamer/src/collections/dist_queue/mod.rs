@@ -162,8 +162,12 @@ impl<T: NoRef> DistQueue<T> {
     }
 
     /// Calls a closure for each item, and for each item that the closure adds to the list it is given, on all
-    /// workers, until there are none. The closure runs in a fiber, so it may wait; up to 31 items wait behind it. Items that others
-    /// [`push`](Self::push) meanwhile are done as well, if they are there before the queue is found empty.
+    /// workers, until there are none. Items that others [`push`](Self::push) meanwhile are done as well, if they are
+    /// there before the queue is found empty.
+    ///
+    /// Each worker goes through its items one by one, in a fiber, so the closure may wait. Meanwhile up to 31 items that
+    /// the worker has taken with this one wait, and so do those that they have added: what waits long is better left to
+    /// a fiber of its own, and an item must not wait for another one.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
