@@ -4,7 +4,8 @@
 //! elements. Handles are cloned and sent like trusts, are [`NoRef`](crate::NoRef), and share their elements, which
 //! are dropped with the last handle. Closures that are applied to elements are [delegated
 //! closures](crate::Trust#delegated-closures): inside a marked function they capture what they need; elsewhere, pass
-//! it with the `_with` forms.
+//! it with the `_with` forms, and on a rack write the closure as `const { |…| … }`, which is what lets it travel. The
+//! examples here are in one process, and mostly outside of marked functions.
 //!
 //! A closure that is called for many elements borrows what it captures, of which each worker has a clone, and for some
 //! loops more than one, after another. So what calls leave in a captured `Cell` is not seen by all of them: use a
