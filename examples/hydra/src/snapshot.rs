@@ -35,12 +35,9 @@ impl Saves {
         }
     }
 
-    pub fn is_saving(&self) -> bool {
-        self.is_saving
-    }
-
-    pub fn has_failed(&self) -> bool {
-        self.has_failed
+    /// Whether a snapshot is being made, and whether the last one has failed.
+    pub fn state(&mut self, (): ()) -> [bool; 2] {
+        [self.is_saving, self.has_failed]
     }
 
     pub fn last(&mut self, (): ()) -> u64 {

@@ -3,6 +3,7 @@
 use crate::clients::{ClientCounts, Clients};
 use crate::commands::server::REDIS_VERSION;
 use crate::connection::{Connection, registry};
+use crate::snapshot::Saves;
 use crate::store::{STATISTICS, Shard, now};
 use gossamer::rack;
 use std::collections::BTreeSet;
@@ -116,8 +117,7 @@ fn memory(connection: &Connection, text: &mut String) {
 }
 
 fn persistence(connection: &Connection, text: &mut String) {
-    let (is_saving, has_failed) =
-        connection.server.saves.apply(|saves| (saves.is_saving(), saves.has_failed()));
+    let [is_saving, has_failed] = connection.server.saves.apply_with(Saves::state, ());
     lines!(text:
         "loading" = 0,
         "rdb_bgsave_in_progress" = u8::from(is_saving),

@@ -46,6 +46,23 @@ fn requests_and_connections_are_counted_on_all_workers_and_from_zero_again() {
 }
 
 #[test]
+fn every_node_tells_all_sections() {
+    let server = Server::start_rack(2);
+    let mut nodes = HashSet::new();
+    // The system picks the worker that accepts a client.
+    for _ in 0..1000 {
+        let found = info(&mut server.client(), "all");
+        assert_eq!(found["rdb_bgsave_in_progress"], "0");
+        assert_eq!(found["role"], "master");
+        nodes.insert(found["process_id"].clone());
+        if nodes.len() == 2 {
+            return;
+        }
+    }
+    panic!("all clients were on node {nodes:?}");
+}
+
+#[test]
 fn clients_that_are_too_many_are_counted() {
     let server = Server::start(&["--maxclients", "1"]);
     let mut client = server.client();
