@@ -11,6 +11,10 @@ use crate::store::{Shard, now};
 use gossamer::{JoinHandle, Trustee, unblock};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often to look whether another snapshot is complete.
+const WAIT: Duration = Duration::from_millis(1);
 
 /// Whether a snapshot is being made, and when the last one was.
 #[derive(Default)]
@@ -47,21 +51,34 @@ impl Saves {
 
 /// Makes a snapshot, which was begun: of what is there when this returns. Its file is written on node 0.
 pub fn start(server: &Server) -> JoinHandle<Result<(), String>> {
-    take_moment(server);
+    drop(take_moment(server));
     gossamer::spawn_on_with(Trustee::all()[0], save, server.clone())
+}
+
+/// Makes a snapshot after which nothing is lost: as long as the hold lives, clients get no replies about keys.
+///
+/// If one is being made already, it is waited for: it lacks what has changed since.
+pub fn make_last(server: &Server) -> (Hold, Result<(), String>) {
+    while !server.saves.apply_with(Saves::begin, ()) {
+        gossamer::sleep(WAIT);
+    }
+    let hold = take_moment(server);
+    let outcome = gossamer::spawn_on_with(Trustee::all()[0], save, server.clone()).join();
+    (hold, outcome)
 }
 
 /// As `start`, for a client that does not wait for the end.
 pub fn start_in_background(server: &Server) {
-    take_moment(server);
+    drop(take_moment(server));
     drop(gossamer::spawn_on_with(Trustee::all()[0], save_or_report, server.clone()));
 }
 
-/// From now on the shards keep what they have at this moment, which is the same for all of them.
-fn take_moment(server: &Server) {
+/// From now on the shards keep what they have at this moment, which is the same for all of them; nothing changes before
+/// the hold is dropped.
+fn take_moment(server: &Server) -> Hold {
     let hold = Hold::new(server.shards().to_vec());
     server.store.map_all(Shard::begin_snapshot);
-    drop(hold);
+    hold
 }
 
 fn save_or_report(server: Server) {

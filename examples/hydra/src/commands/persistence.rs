@@ -51,19 +51,21 @@ pub fn shutdown(connection: &mut Connection, arguments: &[&[u8]]) {
         return connection.refuse(&"ERR No shutdown in progress.".to_owned().into());
     }
     connection.finish_pending();
-    if has(b"save") && !is_saved(connection) && !has(b"force") {
+    if has(b"save") && !saves_to_end(connection, has(b"force")) {
         return connection.refuse(&"ERR Errors trying to SHUTDOWN. Check logs.".to_owned().into());
     }
     connection.server.ending.apply_with(Ending::by_client, ());
     connection.is_ending = true;
 }
 
-/// Makes a snapshot; if that fails, replies with the reason.
-fn is_saved(connection: &Connection) -> bool {
-    if !connection.server.saves.apply_with(Saves::begin, ()) {
-        warn("SHUTDOWN SAVE: a snapshot is being made already");
-        return false;
+/// Makes a snapshot, and returns whether the server ends. Then nobody is told any more that a key has changed: the
+/// snapshot would not have it.
+fn saves_to_end(connection: &Connection, is_forced: bool) -> bool {
+    let (hold, outcome) = snapshot::make_last(&connection.server);
+    let is_saved = outcome.inspect_err(|error| warn(format_args!("SHUTDOWN SAVE: {error}"))).is_ok();
+    let ends = is_saved || is_forced;
+    if ends {
+        hold.keep();
     }
-    let outcome = snapshot::start(&connection.server).join();
-    outcome.inspect_err(|error| warn(format_args!("SHUTDOWN SAVE: {error}"))).is_ok()
+    ends
 }

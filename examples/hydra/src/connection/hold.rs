@@ -57,6 +57,11 @@ impl Hold {
         hold
     }
 
+    /// Never releases the shards: the server is about to end.
+    pub fn keep(mut self) {
+        self.shards.clear();
+    }
+
     fn release(&mut self) {
         for shard in self.shards.drain(..) {
             shard.apply_with_then(Shard::release, self.transaction, |()| ());

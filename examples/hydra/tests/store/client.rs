@@ -76,6 +76,13 @@ impl Client {
         bytes
     }
 
+    /// As `say`; if the server has ended meanwhile, what came of the reply.
+    pub fn try_say(&mut self, line: &str) -> String {
+        // Only the reply tells whether it was received.
+        let _ = self.0.get_mut().write_all(format!("{line}\r\n").as_bytes());
+        String::from_utf8_lossy(&self.hear()).into_owned()
+    }
+
     /// Whether the server accepts this client.
     pub fn is_served(&mut self) -> bool {
         // The server may refuse it and close its connection before it asks.

@@ -7,6 +7,7 @@ mod commands;
 mod containers;
 mod databases;
 mod elements;
+mod ending;
 mod expiry;
 mod forms;
 mod fractions;

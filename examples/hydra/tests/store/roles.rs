@@ -1,6 +1,6 @@
-//! Workers that only keep keys, and how clients end the server.
+//! Workers that only keep keys.
 
-use crate::servers::{Directory, Server, refused};
+use crate::servers::{Server, refused};
 
 /// Tries commands that go to several shards, that wait, and that reach other clients.
 fn works(server: &Server) {
@@ -40,55 +40,4 @@ fn each_node_of_a_rack_keeps_workers_for_keys() {
 fn a_server_without_a_worker_for_clients_is_refused() {
     let said = refused(&["--port", "0", "--trustees", "2"]);
     assert!(said.contains("--trustees 2 leaves no worker for clients on node 0, which has 2"), "{said}");
-}
-
-#[test]
-fn shutdown_ends_the_server_without_a_reply_and_saves_if_it_is_told_to() {
-    let directory = Directory::new();
-    let arguments = ["--dir", directory.text()];
-    for (how, keys) in [("SHUTDOWN", 0), ("SHUTDOWN SAVE", 1), ("shutdown nosave", 1)] {
-        let mut server = Server::start(&arguments);
-        let mut client = server.client();
-        if how == "SHUTDOWN SAVE" {
-            assert_eq!(client.say("SET saved 1"), "+OK\r\n");
-        } else {
-            // As the test before has left it.
-            assert_eq!(client.say("DBSIZE"), if how == "SHUTDOWN" { ":0\r\n" } else { ":1\r\n" });
-            assert_eq!(client.say("SET lost 1"), "+OK\r\n");
-        }
-        client.send(format!("{how}\r\n").as_bytes());
-        assert_eq!(client.hear_to_the_end(), b"");
-        assert!(server.wait().success(), "{how}");
-        let server = Server::start(&arguments);
-        assert_eq!(server.client().say("DBSIZE"), format!(":{keys}\r\n"), "after {how}");
-    }
-}
-
-#[test]
-fn shutdown_by_any_node_ends_all_and_what_it_does_not_know_is_refused() {
-    let mut server = Server::start_rack_with(2, &[]);
-    let mut client = server.client();
-    assert_eq!(client.say("SHUTDOWN ABORT"), "-ERR No shutdown in progress.\r\n");
-    assert_eq!(client.say("SHUTDOWN SAVE NOSAVE"), "-ERR syntax error\r\n");
-    assert_eq!(client.say("SHUTDOWN soon"), "-ERR syntax error\r\n");
-    client.send(b"SHUTDOWN NOW\r\n");
-    assert_eq!(client.hear_to_the_end(), b"");
-    assert!(server.wait().success());
-}
-
-#[test]
-fn a_shutdown_that_cannot_save_is_refused_unless_it_is_forced() {
-    let directory = Directory::new();
-    let gone = directory.0.join("gone");
-    std::fs::create_dir(&gone).unwrap();
-    let mut server = Server::start(&["--dir", gone.to_str().unwrap()]);
-    std::fs::remove_dir(&gone).unwrap();
-    let mut client = server.client();
-    let refused = "-ERR Errors trying to SHUTDOWN. Check logs.\r\n";
-    assert_eq!(client.say("SHUTDOWN SAVE"), refused);
-    assert_eq!(client.say("PING"), "+PONG\r\n");
-    client.send(b"SHUTDOWN SAVE FORCE\r\n");
-    assert_eq!(client.hear_to_the_end(), b"");
-    assert!(server.wait().success());
-    assert!(server.errors().contains("SHUTDOWN SAVE: cannot save to"));
 }
