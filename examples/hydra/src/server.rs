@@ -230,18 +230,21 @@ pub fn run(address: IpAddr, mut settings: Settings, trustees: usize) -> io::Resu
     }));
     let server = Server::new(settings.clone(), &roles.trustees, Ending(sender));
     let loaded = snapshot::load(&server)?;
+    let path = &settings.unix_socket;
+    // Clients are served once all that can be refused has been done.
+    let bound = if path.is_empty() { None } else { Some(bind_at(path)?) };
     let acceptors = net::serve_on(&roles.clients, address, serve_tcp, server.clone())?;
     say(format_args!("listening on {}", acceptors.local_addr()));
     if loaded > 0 {
         say(format_args!("{loaded} keys loaded"));
     }
-    let at_path = if settings.unix_socket.is_empty() {
-        None
-    } else {
+    let at_path = bound.map(|(listener, at_path)| {
+        say(format_args!("listening on {path}"));
         let node = rack::this_node();
         let workers = roles.clients.iter().copied().filter(|worker| worker.node() == node).collect();
-        Some(listen_at(&settings.unix_socket, &server, workers)?)
-    };
+        serve_at_path(listener, server.clone(), workers);
+        at_path
+    });
     // There is always a sender.
     say(format_args!("ended by {}", ended.recv().unwrap_or_default()));
     drop(at_path);
@@ -263,8 +266,8 @@ impl Drop for SocketAtPath {
     }
 }
 
-/// Listens at a path on this node; these workers of it serve clients in turn.
-fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<SocketAtPath> {
+/// Listens at a path on this node; nobody is accepted yet.
+fn bind_at(path: &str) -> io::Result<(UnixListener, SocketAtPath)> {
     let describe =
         |error: io::Error| io::Error::new(error.kind(), format!("cannot listen at {path}: {error}"));
     // Any other file would refuse a connection, too.
@@ -278,8 +281,11 @@ fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<S
     }
     let listener = UnixListener::bind(path).map_err(describe)?;
     let inode = std::fs::symlink_metadata(path).map_err(describe)?.ino();
-    say(format_args!("listening on {path}"));
-    let server = server.clone();
+    Ok((listener, SocketAtPath { path: path.into(), inode }))
+}
+
+/// These workers serve the clients of a listener in turn.
+fn serve_at_path(listener: UnixListener, server: Server, workers: Vec<Trustee>) {
     drop(gossamer::spawn_local(move || {
         for next in 0_usize.. {
             match listener.accept() {
@@ -294,5 +300,4 @@ fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<S
             }
         }
     }));
-    Ok(SocketAtPath { path: path.into(), inode })
 }

@@ -219,6 +219,13 @@ pub fn refused_by(script: &str, arguments: &[&str]) -> String {
     report_of(&mut by_shell(script, arguments), 1)
 }
 
+/// Runs hydra where it cannot start; returns what it says before that.
+pub fn output_of(arguments: &[&str]) -> String {
+    let output = command().args(arguments).output().unwrap();
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 fn report_of(command: &mut Command, status: i32) -> String {
     let child = command.spawn().unwrap();
     let mut server = Server { child, others: Vec::new(), output: None, address: String::new() };

@@ -1,6 +1,6 @@
 //! What the system around the server does to it: limits of open files, signals, files and disks.
 
-use crate::servers::{Directory, Server, exists, misused, refused, refused_by};
+use crate::servers::{Directory, Server, exists, misused, output_of, refused, refused_by};
 use std::fs;
 use std::process::Command;
 
@@ -58,6 +58,9 @@ fn a_file_that_is_no_socket_is_left_alone_and_so_is_somebody_elses_socket() {
     let report = refused(&["--port", "0", "--unixsocket", path.to_str().unwrap()]);
     assert!(report.contains("cannot listen at"), "{report}");
     assert_eq!(fs::read(&path).unwrap(), b"precious");
+
+    // Nobody may take it for a server that serves.
+    assert_eq!(output_of(&["--port", "0", "--unixsocket", path.to_str().unwrap()]), "");
 
     let path = directory.0.join("socket");
     let mut server = Server::start(&["--unixsocket", path.to_str().unwrap()]);
