@@ -18,15 +18,22 @@ use clap::Parser;
 use options::Options;
 use std::process::ExitCode;
 
+/// Exit status when the command line or the environment is wrong; clap's own.
+const WRONG_USAGE: u8 = 2;
+
 fn main() -> ExitCode {
     let options = Options::parse();
     let trustees = options.trustees;
     let (address, settings, config) = options.into_parts();
-    match gossamer::run(config, move || server::run(address, settings, trustees)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+    match gossamer::try_run(config, move || server::run(address, settings, trustees)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
             report::warn(error);
             ExitCode::FAILURE
+        }
+        Err(error) => {
+            report::warn(error);
+            WRONG_USAGE.into()
         }
     }
 }

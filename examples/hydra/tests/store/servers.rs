@@ -219,6 +219,10 @@ pub fn refused_by(script: &str, arguments: &[&str]) -> String {
     report_of(&mut by_shell(script, arguments), 1)
 }
 
+pub fn misused_by(script: &str, arguments: &[&str]) -> String {
+    report_of(&mut by_shell(script, arguments), 2)
+}
+
 /// Runs hydra where it cannot start; returns what it says before that.
 pub fn output_of(arguments: &[&str]) -> String {
     let output = command().args(arguments).output().unwrap();

@@ -1,6 +1,6 @@
 //! What the system around the server does to it: limits of open files, signals, files and disks.
 
-use crate::servers::{Directory, Server, exists, misused, output_of, refused, refused_by};
+use crate::servers::{Directory, Server, exists, misused, misused_by, output_of, refused, refused_by};
 use std::fs;
 use std::process::Command;
 
@@ -83,6 +83,15 @@ fn what_cannot_be_is_refused_at_once() {
         assert!(report.contains(option), "{report}");
     }
     assert_eq!(Server::start(&["--bind", "localhost"]).client().say("PING"), "+PONG\r\n");
+}
+
+#[test]
+fn a_runtime_that_cannot_be_is_refused_as_an_option_is() {
+    for threads in ["5000", "abc"] {
+        let report = misused_by(&format!("GOSSAMER_THREADS={threads} exec \"$@\""), &[]);
+        assert!(report.starts_with("hydra: ") && report.contains(threads), "{report}");
+        assert_eq!(report.lines().count(), 1, "{report}");
+    }
 }
 
 #[test]
