@@ -4,6 +4,7 @@
 mod clients;
 mod commands;
 mod connection;
+mod ending;
 mod open_files;
 mod options;
 mod protocol;

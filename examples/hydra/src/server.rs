@@ -2,6 +2,7 @@
 
 use crate::clients::Clients;
 use crate::connection::{Connection, Stream};
+use crate::ending::{self, Ending, SIGNALS};
 use crate::open_files;
 use crate::protocol::parser::Limits;
 use crate::report::{say, warn};
@@ -10,7 +11,7 @@ use crate::snapshot::{self, Saves};
 use crate::store::ranges::LONGEST_VALUE;
 use crate::store::{Shard, now};
 use gossamer::net::{self, TcpListener, TcpStream, UnixListener, UnixStream};
-use gossamer::signal::{SignalKind, Signals};
+use gossamer::signal::Signals;
 use gossamer::sync::mpsc;
 use gossamer::{Latch, NoRef, Replicated, Sharded, Trust, Trustee, rack};
 use std::hash::{BuildHasher, RandomState};
@@ -42,20 +43,6 @@ pub struct Server {
     started: u64,
     /// Another number for each start.
     nonce: u64,
-}
-
-/// By this, all nodes are ended.
-pub struct Ending(mpsc::UnboundedSender<String>);
-
-impl Ending {
-    pub fn by_client(&mut self, (): ()) {
-        self.because("SHUTDOWN".to_owned());
-    }
-
-    fn because(&self, reason: String) {
-        // It is refused only if the nodes end already.
-        drop(self.0.send(reason));
-    }
 }
 
 /// Which workers have keys, and which serve clients.
@@ -201,7 +188,7 @@ fn serve_unix((stream, server): (UnixStream, Server)) {
 /// # Errors
 /// If an address is taken, the snapshot cannot be read, the system refuses, or no worker is left for clients.
 pub fn run(address: IpAddr, mut settings: Settings, trustees: usize) -> io::Result<()> {
-    let signals = Signals::new([SignalKind::INTERRUPT, SignalKind::TERMINATE, SignalKind::HANGUP])?;
+    let signals = Signals::new(SIGNALS)?;
     let roles = Roles::new(trustees)?;
     snapshot::check_directory(&settings)?;
     open_files::make_room(&mut settings)?;
@@ -216,19 +203,8 @@ pub fn run(address: IpAddr, mut settings: Settings, trustees: usize) -> io::Resu
         );
     }
     let (sender, mut ended) = mpsc::unbounded_channel();
-    let by_signal = Ending(sender.clone());
-    drop(gossamer::spawn_local(move || {
-        let because = loop {
-            match signals.recv() {
-                // A terminal that is closed does not take the keys with it.
-                Ok(SignalKind::HANGUP) => {}
-                Ok(signal) => break signal.to_string(),
-                Err(error) => break format!("an error: {error}"),
-            }
-        };
-        by_signal.because(because);
-    }));
-    let server = Server::new(settings.clone(), &roles.trustees, Ending(sender));
+    let server = Server::new(settings.clone(), &roles.trustees, Ending::new(sender));
+    ending::by_signals(signals, &server.ending);
     let loaded = snapshot::load(&server)?;
     let path = &settings.unix_socket;
     // Clients are served once all that can be refused has been done.

@@ -1,9 +1,9 @@
 //! SAVE, BGSAVE, LASTSAVE, SHUTDOWN.
 
 use crate::connection::Connection;
+use crate::ending::Ending;
 use crate::protocol::refusal::{Refusal, SAVING, SYNTAX};
 use crate::report::warn;
-use crate::server::Ending;
 use crate::snapshot::{self, Saves};
 
 pub fn save(connection: &mut Connection, _: &[&[u8]]) {

@@ -127,3 +127,14 @@ fn a_shutdown_saves_although_a_snapshot_is_being_made() {
         assert_eq!(server.client().say("GET late"), "$1\r\n1\r\n", "after {how}");
     }
 }
+
+#[test]
+fn a_signal_to_any_node_ends_all_of_them() {
+    for node in [0, 1] {
+        let mut server = Server::start_rack(2);
+        assert_eq!(server.client().say("SET a 1"), "+OK\r\n");
+        server.signal_node(node, "TERM");
+        assert!(server.wait().success());
+        assert_eq!(server.line(), "ended by SIGTERM\n");
+    }
+}

@@ -158,7 +158,12 @@ impl Server {
     }
 
     pub fn signal(&self, name: &str) {
-        let number = self.child.id().to_string();
+        self.signal_node(0, name);
+    }
+
+    pub fn signal_node(&self, node: usize, name: &str) {
+        let child = if node == 0 { &self.child } else { &self.others[node - 1] };
+        let number = child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &number]).status().unwrap().success());
     }
 
