@@ -12,28 +12,28 @@ use clap::Parser;
 use options::Options;
 use std::io::ErrorKind;
 use std::process::ExitCode;
+use sweep::Failure;
+
+/// Exit status when the command line or the environment is wrong; clap's own.
+const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let as_json = options.json;
     match gossamer::try_run(options.config(), move || sweep::run(&options)) {
-        Ok(Ok(report)) => {
-            match report.print(&mut std::io::stdout().lock(), as_json) {
-                // The reader of the output has seen enough.
-                Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                    eprintln!("rpc_bench: standard output: {error}");
-                    ExitCode::FAILURE
-                }
-                _ => ExitCode::SUCCESS,
-            }
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        // The reader of the output has seen enough.
+        Ok(Err(Failure::Output(error))) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Ok(Err(Failure::Output(error))) => {
+            eprintln!("rpc_bench: standard output: {error}");
+            ExitCode::FAILURE
         }
-        Ok(Err(error)) => {
+        Ok(Err(Failure::Options(error))) => {
             eprintln!("rpc_bench: {error}");
-            ExitCode::from(2)
+            WRONG_USAGE.into()
         }
         Err(error) => {
             eprintln!("rpc_bench: {error}");
-            ExitCode::from(2)
+            WRONG_USAGE.into()
         }
     }
 }

@@ -5,6 +5,12 @@ use gossamer::Config;
 
 /// Bytes that a request may capture.
 pub const BYTES: [usize; 8] = [0, 8, 16, 32, 64, 128, 256, 1024];
+/// Fibers of a client worker, at most: each has a stack.
+const MOST_FIBERS: usize = 100_000;
+/// Requests of a client worker that are under way, at most: they take memory.
+const MOST_UNDER_WAY: usize = 1_000_000;
+/// A day.
+const MOST_MILLIS: u64 = 24 * 60 * 60 * 1000;
 
 /// Throughput and latency of small requests under rising load: closed loops of more and more fibers, then an open loop at more and more
 /// of the rate that these have reached.
@@ -15,10 +21,10 @@ pub const BYTES: [usize; 8] = [0, 8, 16, 32, 64, 128, 256, 1024];
 #[derive(Parser, Clone)]
 #[command(version)]
 pub struct Options {
-    /// Fibers of each client worker in closed loops
+    /// Fibers of each client worker in closed loops, 100,000 at most
     #[arg(long, value_delimiter = ',', default_values_t = [1, 4, 16, 64, 256])]
     pub fibers: Vec<usize>,
-    /// Requests that a fiber sends before it waits for all of them
+    /// Requests that a fiber sends before it waits for all of them; of all fibers of a worker, 1,000,000 at most
     #[arg(long, value_delimiter = ',', default_values_t = [1])]
     pub batch: Vec<usize>,
     /// Bytes that a request captures: 0, 8, 16, 32, 64, 128, 256 or 1024
@@ -59,6 +65,19 @@ impl Options {
                 return Err(format!("{name} 0: at least 1"));
             }
         }
+        let (fibers, batch) = (most(&self.fibers), most(&self.batch));
+        if fibers > MOST_FIBERS {
+            return Err(format!("--fibers {fibers}: at most {MOST_FIBERS}"));
+        }
+        if batch > MOST_UNDER_WAY / fibers.max(1) {
+            return Err(format!(
+                "--batch {batch}: at most {}, since {fibers} fibers of a worker send {MOST_UNDER_WAY} requests at most",
+                MOST_UNDER_WAY / fibers.max(1)
+            ));
+        }
+        if self.millis > MOST_MILLIS {
+            return Err(format!("--millis {}: at most {MOST_MILLIS}, which is a day", self.millis));
+        }
         if self.load.contains(&0) || self.rate.contains(&0) || self.millis == 0 {
             return Err("a load, a rate, or a time of 0 measures nothing".to_owned());
         }
@@ -70,4 +89,8 @@ impl Options {
             _ => Ok(()),
         }
     }
+}
+
+fn most(numbers: &[usize]) -> usize {
+    numbers.iter().copied().max().unwrap_or(0)
 }

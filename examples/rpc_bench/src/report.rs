@@ -1,21 +1,20 @@
-//! The results, as a table or as JSON.
+//! The results, as a table or as JSON: each is printed when it is there, so an interruption loses only the next one.
 
 use crate::latency::Latencies;
-use gossamer::{NoRef, rack};
+use gossamer::rack;
 use serde_json::json;
 use std::io::{self, Write};
 
-/// All measurements.
-#[derive(NoRef)]
-pub struct Report {
+/// Prints measurements.
+pub struct Report<W> {
+    to: W,
+    as_json: bool,
     nodes: usize,
     servers: usize,
     clients: usize,
-    pub rows: Vec<Row>,
 }
 
 /// How requests were sent.
-#[derive(NoRef)]
 pub enum Kind {
     Closed {
         /// By each client worker.
@@ -31,7 +30,6 @@ pub enum Kind {
 }
 
 /// One measurement; latencies in microseconds, if there are any.
-#[derive(NoRef)]
 pub struct Row {
     kind: Kind,
     bytes: usize,
@@ -61,67 +59,75 @@ fn shown(latency: Option<f64>) -> String {
     latency.map_or_else(|| "-".to_owned(), |latency| format!("{latency:.1}"))
 }
 
-impl Report {
-    pub fn new(servers: usize, clients: usize) -> Self {
-        Self { nodes: rack::nodes().len(), servers, clients, rows: Vec::new() }
+/// Who sent how much.
+fn load(kind: &Kind) -> String {
+    match kind {
+        Kind::Closed { fibers, batch } => {
+            let fibers = if *fibers == 1 { "1 fiber".to_owned() } else { format!("{fibers} fibers") };
+            if *batch == 1 { fibers } else { format!("{fibers}, {batch} at once") }
+        }
+        Kind::Open { offered, unsent: 0 } => format!("{offered:.0}/s"),
+        Kind::Open { offered, unsent } => format!("{offered:.0}/s, {unsent} not sent in time"),
+    }
+}
+
+impl<W: Write> Report<W> {
+    /// Prints what comes before the first measurement.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin(mut to: W, as_json: bool, servers: usize, clients: usize) -> io::Result<Self> {
+        let nodes = rack::nodes().len();
+        if !as_json {
+            writeln!(
+                to,
+                "nodes: {nodes}, servers: {servers}, clients: {clients}; latencies in microseconds\n"
+            )?;
+            writeln!(to, "| load | bytes | requests/s | median | p99 | p99.9 | longest |")?;
+            writeln!(to, "|---|---|---|---|---|---|---|")?;
+        }
+        Ok(Self { to, as_json, nodes, servers, clients })
     }
 
     /// # Errors
     /// If it cannot be written.
-    pub fn print(&self, to: &mut impl Write, as_json: bool) -> io::Result<()> {
-        if as_json { self.print_json(to) } else { self.print_table(to) }
+    pub fn add(&mut self, row: &Row) -> io::Result<()> {
+        if self.as_json { self.add_json(row) } else { self.add_to_table(row) }
     }
 
-    fn print_table(&self, to: &mut impl Write) -> io::Result<()> {
-        let Self { nodes, servers, clients, .. } = self;
-        writeln!(to, "nodes: {nodes}, servers: {servers}, clients: {clients}; latencies in microseconds\n")?;
+    fn add_to_table(&mut self, row: &Row) -> io::Result<()> {
         writeln!(
-            to,
-            "| load | bytes | requests/s | median | p99 | p99.9 | longest |\n|---|---|---|---|---|---|---|"
-        )?;
-        for row in &self.rows {
-            let load = match row.kind {
-                Kind::Closed { fibers, batch: 1 } => format!("{fibers} fibers"),
-                Kind::Closed { fibers, batch } => format!("{fibers} fibers, {batch} at once"),
-                Kind::Open { offered, unsent: 0 } => format!("{offered:.0}/s"),
-                Kind::Open { offered, unsent } => format!("{offered:.0}/s, {unsent} not sent in time"),
-            };
-            writeln!(
-                to,
-                "| {load} | {} | {:.0} | {} | {} | {} | {} |",
-                row.bytes,
-                row.rate,
-                shown(row.median),
-                shown(row.p99),
-                shown(row.p999),
-                shown(row.longest)
-            )?;
-        }
-        Ok(())
+            self.to,
+            "| {} | {} | {:.0} | {} | {} | {} | {} |",
+            load(&row.kind),
+            row.bytes,
+            row.rate,
+            shown(row.median),
+            shown(row.p99),
+            shown(row.p999),
+            shown(row.longest)
+        )
     }
 
-    fn print_json(&self, to: &mut impl Write) -> io::Result<()> {
-        for row in &self.rows {
-            let mut object = json!({
-                "nodes": self.nodes, "servers": self.servers, "clients": self.clients, "bytes": row.bytes,
-                "requests_per_second": row.rate, "median_us": row.median, "p99_us": row.p99,
-                "p999_us": row.p999, "longest_us": row.longest,
-            });
-            match row.kind {
-                Kind::Closed { fibers, batch } => {
-                    object["loop"] = "closed".into();
-                    object["fibers"] = fibers.into();
-                    object["batch"] = batch.into();
-                }
-                Kind::Open { offered, unsent } => {
-                    object["loop"] = "open".into();
-                    object["offered_per_second"] = offered.into();
-                    object["unsent"] = unsent.into();
-                }
+    fn add_json(&mut self, row: &Row) -> io::Result<()> {
+        let mut object = json!({
+            "nodes": self.nodes, "servers": self.servers, "clients": self.clients, "bytes": row.bytes,
+            "requests_per_second": row.rate, "median_us": row.median, "p99_us": row.p99,
+            "p999_us": row.p999, "longest_us": row.longest,
+        });
+        match row.kind {
+            Kind::Closed { fibers, batch } => {
+                object["loop"] = "closed".into();
+                object["fibers"] = fibers.into();
+                object["batch"] = batch.into();
             }
-            writeln!(to, "{object}")?;
+            Kind::Open { offered, unsent } => {
+                object["loop"] = "open".into();
+                object["offered_per_second"] = offered.into();
+                object["unsent"] = unsent.into();
+            }
         }
-        Ok(())
+        writeln!(self.to, "{object}")
     }
 }
 
@@ -130,18 +136,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_of_a_table_goes_where_it_is_printed_to() {
-        let kind = Kind::Open { offered: 2000.0, unsent: 3 };
-        let rows = vec![Row::new(kind, 8, 1500.0, &Latencies::new())];
-        let mut text = Vec::new();
-        Report { nodes: 1, servers: 2, clients: 3, rows }.print(&mut text, false).unwrap();
-        let lines = [
-            "nodes: 1, servers: 2, clients: 3; latencies in microseconds",
-            "",
-            "| load | bytes | requests/s | median | p99 | p99.9 | longest |",
-            "|---|---|---|---|---|---|---|",
-            "| 2000/s, 3 not sent in time | 8 | 1500 | - | - | - | - |",
+    fn each_measurement_is_a_row_of_the_table_that_says_how_it_was_made() {
+        let kinds = [
+            (Kind::Open { offered: 2000.0, unsent: 3 }, "2000/s, 3 not sent in time"),
+            (Kind::Open { offered: 2000.0, unsent: 0 }, "2000/s"),
+            (Kind::Closed { fibers: 1, batch: 1 }, "1 fiber"),
+            (Kind::Closed { fibers: 2, batch: 8 }, "2 fibers, 8 at once"),
         ];
-        assert_eq!(String::from_utf8(text).unwrap().lines().collect::<Vec<_>>(), lines);
+        for (kind, load) in kinds {
+            let mut text = Vec::new();
+            let mut report = Report { to: &mut text, as_json: false, nodes: 1, servers: 2, clients: 3 };
+            report.add(&Row::new(kind, 8, 1500.0, &Latencies::new())).unwrap();
+            assert_eq!(String::from_utf8(text).unwrap(), format!("| {load} | 8 | 1500 | - | - | - | - |\n"));
+        }
     }
 }

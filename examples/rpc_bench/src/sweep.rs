@@ -6,6 +6,7 @@ use crate::options::Options;
 use crate::report::{Kind, Report, Row};
 use crate::{closed, open};
 use gossamer::{JoinHandle, Trust, Trustee, rack, spawn_on_with};
+use std::io;
 use std::time::Duration;
 
 /// Which client asks which server.
@@ -34,21 +35,35 @@ impl Roles {
     }
 }
 
-/// All measurements.
+/// Why measurements are missing.
+pub enum Failure {
+    /// What is wrong with the options.
+    Options(String),
+    Output(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Makes all measurements, and prints them.
 ///
 /// # Errors
-/// What is wrong with the options.
-pub fn run(options: &Options) -> Result<Report, String> {
-    options.check(Trustee::all().len())?;
+/// If the options are wrong, or the output cannot be written.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    options.check(Trustee::all().len()).map_err(Failure::Options)?;
     let roles = Roles::new(options.servers);
-    let mut report = Report::new(roles.servers.len(), roles.clients.len());
+    let (servers, clients) = (roles.servers.len(), roles.clients.len());
+    let mut report = Report::begin(io::stdout(), options.json, servers, clients)?;
     for &bytes in &options.bytes {
         let mut highest = 0.0_f64;
         for &batch in &options.batch {
             for &fibers in &options.fibers {
                 let row = closed_loop(&roles, options, bytes, fibers, batch);
                 highest = highest.max(row.rate);
-                report.rows.push(row);
+                report.add(&row)?;
             }
         }
         let loads = options.load.iter().map(|load| highest * f64::from(*load) / 100.0);
@@ -57,9 +72,17 @@ pub fn run(options: &Options) -> Result<Report, String> {
         } else {
             options.rate.iter().map(|rate| *rate as f64).collect()
         };
-        report.rows.extend(rates.into_iter().map(|rate| open_loop(&roles, options, bytes, rate)));
+        if rates.contains(&0.0) {
+            return Err(Failure::Options(format!(
+                "--millis {}: no closed loop had an answer in that time, so there is no rate for the open loop: try more time, fewer fibers, or a smaller --batch",
+                options.millis
+            )));
+        }
+        for rate in rates {
+            report.add(&open_loop(&roles, options, bytes, rate))?;
+        }
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Calls a generic function with a number of bytes that is known when the program runs.
@@ -111,10 +134,10 @@ fn open_loop(roles: &Roles, options: &Options, bytes: usize, rate: f64) -> Row {
 
 /// What all clients have found together; `kind` is given the requests that were not sent.
 fn row(clients: Vec<JoinHandle<Outcome>>, bytes: usize, millis: u64, kind: impl FnOnce(u64) -> Kind) -> Row {
-    let (mut latencies, mut answered, mut unsent) = (Latencies::new(), 0, 0);
+    let (mut latencies, mut answered, mut unsent) = (Latencies::new(), 0, 0_u64);
     for outcome in clients.into_iter().map(JoinHandle::join) {
         latencies.add_found(&outcome.found);
-        (answered, unsent) = (answered + outcome.answered, unsent + outcome.unsent);
+        (answered, unsent) = (answered + outcome.answered, unsent.saturating_add(outcome.unsent));
     }
     Row::new(kind(unsent), bytes, answered as f64 / (millis as f64 / 1e3), &latencies)
 }

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use std::fs::File;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn command(millis: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rpc_bench"));
@@ -69,15 +71,38 @@ fn a_table_says_who_asked_whom_and_wrong_options_are_named() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.starts_with("nodes: 1, servers: 1, clients: 1;"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 3, "{text}");
+    let endless =
+        Command::new(env!("CARGO_BIN_EXE_rpc_bench")).args(["--millis", "18446744073709551615"]).output();
+    let endless = endless.unwrap();
+    let errors = String::from_utf8_lossy(&endless.stderr);
+    assert!(endless.status.code() == Some(2) && errors.contains("which is a day"), "{errors}");
     for (arguments, expected) in [
         (["--bytes", "7"], "--bytes 7: a request captures one of"),
         (["--fibers", "0"], "--fibers 0: at least 1"),
+        (["--fibers", "100001"], "--fibers 100001: at most 100000"),
+        (["--fibers", "18446744073709551615"], "at most 100000"),
+        (["--batch", "5000"], "--batch 5000: at most 3906, since 256 fibers"),
+        (["--batch", "18446744073709551615"], "at most 3906"),
         (["--servers", "3"], "there are 2 workers"),
         (["--load", "0"], "measures nothing"),
     ] {
         let output = rpc_bench("50", &arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && errors.contains(expected), "{arguments:?}: {errors}");
+    }
+}
+
+#[test]
+fn each_measurement_is_printed_as_soon_as_it_is_made() {
+    for arguments in
+        [&["--fibers", "1,1", "--load", "50"][..], &["--fibers", "1,1", "--load", "50", "--json"]]
+    {
+        let mut child = command("1000", arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let rows = lines.map(Result::unwrap).filter(|line| line.contains("fiber"));
+        let times: Vec<_> = rows.map(|_| Instant::now()).collect();
+        assert!(times[1] - times[0] > Duration::from_millis(500), "{arguments:?}: {times:?}");
+        child.wait().unwrap();
     }
 }
 
@@ -105,4 +130,12 @@ fn no_workers_at_all_are_refused_whatever_the_environment_says() {
         output.status.code() == Some(2) && errors.contains("invalid value '0' for '--threads"),
         "{errors}"
     );
+}
+
+#[test]
+fn a_time_in_which_nothing_is_answered_is_named() {
+    let output = rpc_bench("1", &["--fibers", "100", "--batch", "10000", "--bytes", "1024"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let expected = "rpc_bench: --millis 1: no closed loop had an answer in that time";
+    assert!(output.status.code() == Some(2) && errors.starts_with(expected), "{errors}");
 }
