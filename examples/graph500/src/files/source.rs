@@ -156,7 +156,14 @@ impl Source {
     /// A length that searches can add up.
     pub fn weight(&self, word: Option<&str>) -> Result<f32, FileError> {
         let weight: f32 = self.number(word, "a weight")?;
-        if !(0.0..f32::INFINITY).contains(&weight) {
+        if weight == f32::INFINITY {
+            let word = word.unwrap_or_default();
+            return Err(self.wrong(format_args!(
+                "the weight {word}: too large for single precision, which ends at {:e}: scale the weights down",
+                f32::MAX
+            )));
+        }
+        if weight.is_nan() || weight < 0.0 {
             return Err(
                 self.wrong(format_args!("the weight {weight}: paths are made of lengths of at least 0"))
             );
