@@ -65,13 +65,21 @@ fn a_shutdown_that_cannot_save_is_refused_unless_it_is_forced() {
     std::fs::remove_dir(&gone).unwrap();
     let mut client = server.client();
     let refused = "-ERR Errors trying to SHUTDOWN. Check logs.\r\n";
-    assert_eq!(client.say("SHUTDOWN SAVE"), refused);
-    // The shards serve again.
-    assert_eq!(server.client().say("MSET a 1 b 2 c 3 d 4"), "+OK\r\n");
+    let writers = ["a", "b", "c", "d"].map(|key| {
+        let client = server.client();
+        thread::spawn(move || count_up(client, key))
+    });
+    for _ in 0..20 {
+        assert_eq!(client.say("SHUTDOWN SAVE"), refused);
+        // Those who were kept waiting are served.
+        let before = client.say("MGET a b c d");
+        while client.say("MGET a b c d") == before {}
+    }
     client.send(b"SHUTDOWN SAVE FORCE\r\n");
     assert_eq!(client.hear_to_the_end(), b"");
     assert!(server.wait().success());
     assert!(server.errors().contains("SHUTDOWN SAVE: cannot save to"));
+    writers.into_iter().for_each(|writer| assert!(writer.join().unwrap() > 0));
 }
 
 #[test]
