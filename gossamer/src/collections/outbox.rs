@@ -3,9 +3,9 @@
 use crate::lane::catch::{Caught, caught};
 use crate::lane::context::{self, Context};
 use crate::lane::error::print;
-use crate::worker::require_fiber;
+use crate::worker::{Cancelled, require_fiber};
 use crate::{DelegationError, NoRef, Replies, yield_now};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Batches on their way to one part.
 const UNDER_WAY: usize = 4;
@@ -58,10 +58,17 @@ impl<B: NoRef> Outbox<B> {
 
     /// Like `send`, where a panic would be the second one, or reach nobody: it is printed.
     pub(super) fn send_in_drop(&mut self, part: usize, batch: B) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.send(part, batch))) {
-            let Caught { message, place } = caught(payload);
-            let place = place.as_deref().unwrap_or("an unknown place");
-            print(&format!("gossamer: a batch of updates was not sent, by a panic at {place}: {message}\n"));
+        match catch_unwind(AssertUnwindSafe(|| self.send(part, batch))) {
+            Ok(()) => {}
+            // Only where nothing unwinds already.
+            Err(payload) if payload.is::<Cancelled>() => resume_unwind(payload),
+            Err(payload) => {
+                let Caught { message, place } = caught(payload);
+                let place = place.as_deref().unwrap_or("an unknown place");
+                print(&format!(
+                    "gossamer: a batch of updates was not sent, by a panic at {place}: {message}\n"
+                ));
+            }
         }
     }
 
