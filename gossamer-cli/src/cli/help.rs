@@ -44,8 +44,9 @@ Examples:
   gossamer run --protection encrypted -- ./app   nobody on the way can read or change anything
   ./produce | gossamer run --local 2 -- ./app | less
 
-Ctrl-C is passed on to all nodes, which then have 5 s to end; a second Ctrl-C kills them. So it is with SIGTERM, and
-with a terminal that is closed, unless `nohup` runs this.
+Ctrl-C is passed on to all nodes, which then have 5 s to end; a second one kills
+them. SIGTERM does the same, and so does a terminal that is closed, unless
+`nohup` runs this.
 
 Exit status:
   0    all nodes have ended well
@@ -58,7 +59,8 @@ Exit status:
   124  the time of --timeout is up
   126  the program cannot be executed
   127  there is no such program
-  129  its terminal was closed;  130  Ctrl-C;  143  SIGTERM;  141  the reader of standard output has closed it";
+  129  its terminal was closed;  130  Ctrl-C;  143  SIGTERM
+  141  the reader of standard output has closed it";
 
 pub(super) const APPLICATION_HELP: &str = "\
 Exit status:
