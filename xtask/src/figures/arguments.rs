@@ -1,7 +1,7 @@
 //! The grammar of `figures`.
 
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The figures of the thesis that there are.
@@ -30,16 +30,16 @@ pub(crate) struct FiguresArguments {
     #[arg(long, conflicts_with = "draw")]
     pub(crate) resume: bool,
     /// Where the files go
-    #[arg(long, value_name = "FOLDER", default_value = "target/figures")]
+    #[arg(long, value_name = "FOLDER", default_value = "target/figures", value_parser = folder)]
     pub(crate) out: PathBuf,
     /// A page whose generated tables are replaced
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file)]
     pub(crate) page: Option<PathBuf>,
     /// Measure nothing, but draw again what was measured before
     #[arg(long)]
     pub(crate) draw: bool,
     /// The program `graph500_reference_bfs_sssp` of Graph500's reference code, to be run by `mpirun`
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_name = "PROGRAM", value_parser = file)]
     pub(crate) graph500_reference: Option<PathBuf>,
 }
 
@@ -54,6 +54,19 @@ impl FiguresArguments {
             (_, true) => Effort::FULL,
             _ => Effort::USUAL,
         }
+    }
+}
+
+/// A file that is there: it is needed only when all is measured.
+fn file(path: &str) -> Result<PathBuf, String> {
+    if Path::new(path).is_file() { Ok(path.into()) } else { Err("there is no such file".to_owned()) }
+}
+
+/// A folder, or nothing yet.
+fn folder(path: &str) -> Result<PathBuf, String> {
+    match Path::new(path).metadata() {
+        Ok(found) if !found.is_dir() => Err("it is a file, not a folder".to_owned()),
+        _ => Ok(path.into()),
     }
 }
 
@@ -118,4 +131,28 @@ impl Effort {
         roots: 16,
         in_virtual_machine: true,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        _figures: FiguresArguments,
+    }
+
+    #[test]
+    fn files_that_are_not_there_are_refused_before_anything_is_built_or_measured() {
+        let parsed = |option: &str, path: &str| Line::try_parse_from(["figures", option, path]);
+        for option in ["--graph500-reference", "--page"] {
+            let text = parsed(option, "/no/such/file").unwrap_err().to_string();
+            assert!(text.contains("there is no such file"), "{text}");
+            assert!(parsed(option, file!().strip_prefix("xtask/").unwrap()).is_ok());
+        }
+        assert!(parsed("--out", "/dev/null").unwrap_err().to_string().contains("not a folder"));
+        assert!(parsed("--out", "/no/such/folder").is_ok());
+    }
 }

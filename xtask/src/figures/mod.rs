@@ -38,8 +38,8 @@ const PROGRAMS: [u8; 8] = [4, 5, 6, 7, 8, 9, 10, 11];
 /// Measures, draws, and writes tables. Returns the exit status.
 pub(crate) fn run(arguments: &FiguresArguments) -> Result<u8> {
     let interruption = Interruption::watch()?;
-    fs::create_dir_all(&arguments.out).at(&arguments.out)?;
     if !arguments.draw {
+        fs::create_dir_all(&arguments.out).at(&arguments.out)?;
         let wanted = FIGURES.iter().map(|figure| figure.number).filter(|figure| arguments.wants(*figure));
         let mut rounds = Rounds::new(arguments.effort(), &interruption, &arguments.out, wanted);
         if arguments.resume {
