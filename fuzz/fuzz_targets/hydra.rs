@@ -9,6 +9,8 @@ mod clients;
 mod commands;
 #[path = "../../examples/hydra/src/connection/mod.rs"]
 mod connection;
+#[path = "../../examples/hydra/src/ending.rs"]
+mod ending;
 #[path = "../../examples/hydra/src/open_files.rs"]
 mod open_files;
 #[path = "../../examples/hydra/src/options.rs"]

@@ -5,6 +5,7 @@
 mod command;
 mod documents;
 mod examples;
+mod fuzzed;
 mod source;
 mod vocabulary;
 
