@@ -25,7 +25,7 @@ pub fn values(bytes: &[u8]) {
     let _refused = Decoder::decoded::<Nested>(bytes);
     let _refused = Decoder::decoded::<HashMap<String, Vec<Option<u64>>>>(bytes);
     let _refused = Decoder::decoded::<(std::ffi::CString, Bound<u8>, Box<str>)>(bytes);
-    let _refused = Decoder::decoded::<std::io::Result<u8>>(bytes);
+    let _refused = Decoder::decoded::<Box<dyn std::error::Error + Send + Sync>>(bytes);
     if let Ok(map) = Decoder::decoded::<BTreeMap<String, Vec<Option<u32>>>>(bytes) {
         let again = Encoder::encoded(map.clone()).map(|bytes| Decoder::decoded(&bytes));
         assert_eq!(again.ok(), Some(Ok(map)));
