@@ -1,6 +1,7 @@
 //! How `#[gossamer::main]` runs a function in a runtime and gets its result out, if need be as text.
 
 use crate::rack::run::main;
+use crate::wire::errors::as_text;
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
@@ -67,7 +68,7 @@ impl<T: Send + 'static> AsText<T> for &&Program<Result<T, Box<dyn Error>>> {
         threads: Option<usize>,
         f: impl FnOnce() -> Result<T, Box<dyn Error>> + Send + 'static,
     ) -> Result<T, Box<dyn Error>> {
-        Ok(main(threads, || f().map_err(|error| ErrorText::of(&*error)))?)
+        main(threads, || f().map_err(|error| as_text(&*error))).map_err(|error| error as _)
     }
 }
 
@@ -99,29 +100,3 @@ impl<T: Send + 'static, E: fmt::Debug> OrExit<T, E> for &Program<Result<T, E>> {
         }
     }
 }
-
-/// The text of an error.
-struct ErrorText {
-    display: String,
-    debug: String,
-}
-
-impl ErrorText {
-    fn of(error: &dyn Error) -> Self {
-        Self { display: error.to_string(), debug: format!("{error:?}") }
-    }
-}
-
-impl fmt::Display for ErrorText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.display)
-    }
-}
-
-impl fmt::Debug for ErrorText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.debug)
-    }
-}
-
-impl Error for ErrorText {}

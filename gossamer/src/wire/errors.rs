@@ -13,28 +13,27 @@ use std::io;
 /// An error of any type.
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// What an error displays, how it is debugged, and the same of its causes.
-type Texts = Vec<(String, String)>;
+/// What an error displays, and how it is debugged.
+type ErrorText = (String, String);
 
 /// Causes that travel. A chain that is longer than this is a loop, most likely.
 const MOST_CAUSES: usize = 64;
 
-/// An error that happened on another node. It displays and debugs as it did there; its type stayed there.
+/// An error that stayed where it happened. It displays and debugs as it did there.
 struct TextError {
-    text: String,
-    debugged: String,
+    text: ErrorText,
     cause: Option<Box<Self>>,
 }
 
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.text)
+        f.pad(&self.text.0)
     }
 }
 
 impl fmt::Debug for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.debugged)
+        f.write_str(&self.text.1)
     }
 }
 
@@ -44,22 +43,28 @@ impl Error for TextError {
     }
 }
 
-fn texts(error: &(dyn Error + 'static)) -> Texts {
-    let mut next = Some(error);
-    let chain = std::iter::from_fn(|| {
-        let error = next?;
-        next = error.source();
-        Some(error)
-    });
-    chain.take(1 + MOST_CAUSES).map(|error| (error.to_string(), format!("{error:?}"))).collect()
+/// An error that says the same, with its causes, and may leave its thread.
+pub(crate) fn as_text(error: &(dyn Error + 'static)) -> AnyError {
+    let (text, causes) = texts(error);
+    from_texts(text, causes)
 }
 
-fn from_texts(texts: Texts) -> Option<AnyError> {
-    if texts.len() > 1 + MOST_CAUSES {
-        return None;
-    }
-    let around = |cause, (text, debugged)| Some(Box::new(TextError { text, debugged, cause }));
-    texts.into_iter().rev().fold(None, around).map(|error| error as _)
+/// Those of an error, and of its causes.
+fn texts(error: &(dyn Error + 'static)) -> (ErrorText, Vec<ErrorText>) {
+    let text = |error: &(dyn Error + 'static)| (error.to_string(), format!("{error:?}"));
+    let mut next = error.source();
+    let causes = std::iter::from_fn(|| {
+        let cause = next?;
+        next = cause.source();
+        Some(text(cause))
+    });
+    (text(error), causes.take(MOST_CAUSES).collect())
+}
+
+fn from_texts(text: ErrorText, causes: Vec<ErrorText>) -> AnyError {
+    let around = |cause, text| Some(Box::new(TextError { text, cause }));
+    let cause = causes.into_iter().rev().fold(None, around);
+    Box::new(TextError { text, cause })
 }
 
 /// An [`io::Error`], taken apart.
@@ -102,7 +107,11 @@ unsafe impl NoRef for AnyError {
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        from_texts(Texts::decode(from)?).ok_or_else(Malformed::instead_of::<Self>)
+        let (text, causes) = <(ErrorText, Vec<ErrorText>)>::decode(from)?;
+        if causes.len() > MOST_CAUSES {
+            return Err(Malformed::instead_of::<Self>());
+        }
+        Ok(from_texts(text, causes))
     }
 }
 

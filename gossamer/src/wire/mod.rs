@@ -5,7 +5,7 @@ pub(crate) mod batch;
 pub(crate) mod captured;
 pub(crate) mod decoder;
 pub(crate) mod encoder;
-mod errors;
+pub(crate) mod errors;
 mod failures;
 pub(crate) mod field;
 pub(crate) mod length;

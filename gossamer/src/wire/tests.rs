@@ -99,9 +99,10 @@ fn an_error_of_any_type_keeps_its_texts_and_those_of_its_causes() {
     assert_eq!(found.source().unwrap().to_string(), io::ErrorKind::NotFound.to_string());
     assert!(found.source().unwrap().source().is_none());
     assert_eq!(format!("{:>8}", sent(AnyError::from("text"))), "    text");
-    assert!(
-        Decoder::decoded::<AnyError>(&Encoder::encoded(Vec::<(String, String)>::new()).unwrap()).is_err()
-    );
+    let text = || (String::from("text"), String::from("debugged"));
+    let with_causes = |count| Encoder::encoded((text(), vec![text(); count])).unwrap();
+    assert!(Decoder::decoded::<AnyError>(&with_causes(64)).is_ok());
+    assert!(Decoder::decoded::<AnyError>(&with_causes(65)).is_err());
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn texts(path: &Path) -> Vec<String> {
         false => [(path.display().to_string(), fs::read_to_string(path).unwrap())].into(),
     };
     let program = files.into_iter().filter(|(name, _)| !name.ends_with("tests.rs"));
-    program.map(|(_, text)| text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()).collect()
+    program.map(|(_, text)| text.split("\nmod tests {").next().unwrap_or_default().to_owned()).collect()
 }
 
 /// What follows each `crate::`, but for that of a macro.
