@@ -48,6 +48,8 @@ pub(super) enum Control {
     End,
     /// From node 0: another node is lost.
     Abort,
+    /// To a higher node, when node 0 is lost: this node has said so.
+    Reported,
 }
 
 /// Time for nodes to send their traces.
@@ -198,12 +200,15 @@ impl Drop for Leader {
 }
 
 fn abort(others: &[Mutex<MessageWriter>]) {
-    for other in others {
-        // The holder of the lock is writing to a node that does not read.
-        if let Ok(mut writer) = other.try_lock() {
-            let patient = writer.socket().set_patience(LAST_WORDS);
-            let _unheard = patient.and_then(|()| writer.send(Control::Abort));
-        }
+    others.iter().for_each(|other| say_last(other, Control::Abort));
+}
+
+/// Tells another node something before this one ends.
+pub(super) fn say_last(other: &Mutex<MessageWriter>, message: Control) {
+    // The holder of the lock is writing to a node that does not read.
+    if let Ok(mut writer) = other.try_lock() {
+        let patient = writer.socket().set_patience(LAST_WORDS);
+        let _unheard = patient.and_then(|()| writer.send(message));
     }
 }
 
@@ -219,9 +224,16 @@ pub(crate) fn watch_peer(
     survivors: Arc<Survivors>,
 ) -> io::Result<()> {
     let (reader, writer) = socket.split()?;
-    let writer = Mutex::new(writer);
+    let writer = Arc::new(Mutex::new(writer));
+    survivors.keep_remote(node, &writer);
     thread::Builder::new().name(format!("gossamer-node-{node}")).spawn(move || {
-        if let Err(error) = watch(reader, &writer, limit(), |_| ControlFlow::Continue(())) {
+        let take = |message| {
+            if matches!(message, Control::Reported) {
+                survivors.hear(node);
+            }
+            ControlFlow::Continue(())
+        };
+        if let Err(error) = watch(reader, &writer, limit(), take) {
             if is_seen_by_one(&error) {
                 fate::end_for(node, &loss(node, &member, &error));
             }
@@ -303,12 +315,9 @@ impl Follower {
                 let _waited_for = end.send(());
                 return;
             };
-            let is_seen_by_one = is_seen_by_one(&error);
-            if is_seen_by_one || fate::is_watched() || survivors.are_none() {
+            if is_seen_by_one(&error) || fate::is_watched() || survivors.has_to_report() {
                 fate::report_loss(0, &loss(0, &leader, &error));
-                if !is_seen_by_one && !fate::is_watched() {
-                    survivors::linger();
-                }
+                survivors.tell();
             }
             fate::end_quietly()
         })?;

@@ -130,7 +130,7 @@ fn run_node<R: Send + 'static>(
     let Met { members, mut controls, port, fabric, survey } = bootstrap::meet(membership, &config, due)?;
     let system =
         |source| StartError::System { step: "starting a thread that watches a node or a device", source };
-    let survivors = Arc::new(Survivors::new(membership.node, &members));
+    let survivors = Arc::new(Survivors::new(membership.node, members.len()));
     let watcher = match controls.pop() {
         Some(socket) if membership.node > 0 => {
             let follower = Follower::start(socket, members[0].clone(), Arc::clone(&survivors));

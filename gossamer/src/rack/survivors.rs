@@ -1,54 +1,59 @@
-//! Who reports why all end, when node 0 has ended and no launcher watches: the lowest node that still lives.
+//! Who reports why all end, when node 0 has ended and no launcher watches: the lowest node that still lives. It tells
+//! the higher ones so, and each of them waits until a lower one has told it, or all lower ones have ended.
 
-use crate::rack::hello::Member;
+use crate::rack::control::{Control, lock, say_last};
+use crate::rack::message::MessageWriter;
 use crate::transport::socket::Socket;
 use crate::worker::end::fate;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// The reporting node lives this long after node 0, so that the others see it.
+/// Time for a node that gives up to say why.
 const LINGER: Duration = Duration::from_millis(400);
-/// Within this time, nodes that ended together with node 0 are seen to have ended.
-const TOGETHER: Duration = Duration::from_millis(50);
-
-/// Stays alive so that the others see who reports.
-pub(super) fn linger() {
-    std::thread::sleep(LINGER);
-}
+/// A lower node that has neither reported nor ended within this time is stopped, or hangs.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Time between two looks at the lower nodes.
+const LOOK: Duration = Duration::from_millis(2);
+/// What a node that has reported sends to the higher ones of its machine.
+const REPORTED: &[u8] = b"r";
 
 /// While nodes start, a lost node may have given up for a reason that this node is about to find and report too. A
 /// launcher gets both, and knows which one explains more.
 pub(super) fn wait_for_own_reason() {
     if !fate::is_watched() {
-        linger();
+        thread::sleep(LINGER);
     }
 }
 
-/// What a node knows about those between node 0 and itself.
+/// What a node knows about another one after the end of node 0.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Survivor {
+    Silent,
+    Ended,
+    /// It has reported, and may have ended since.
+    Reported,
+}
+
+/// The connections of a node to all others except node 0.
 pub(crate) struct Survivors {
-    below: Vec<Below>,
-    /// Connections to all nodes of this machine except node 0, on which both have proved themselves and nothing more
-    /// is sent: their end tells the others that this node has ended, too. Unset until they are connected.
+    node: usize,
+    /// What was heard of each node, unless it is on this machine.
+    heard: Mutex<Vec<Survivor>>,
+    /// The higher nodes on other machines.
+    above: Mutex<Vec<Arc<Mutex<MessageWriter>>>>,
+    /// Connections to all nodes of this machine, on which both have proved themselves, and nothing is sent until
+    /// somebody has reported. Unset until they are connected.
     neighbours: OnceLock<Vec<(usize, Socket)>>,
 }
 
-enum Below {
-    /// A node of this machine.
-    Neighbour(usize),
-    /// A node of another machine: whether the connection to it has ended.
-    Remote(AtomicBool),
-}
-
 impl Survivors {
-    pub(crate) fn new(node: usize, members: &[Member]) -> Self {
-        let own = &members[node].machine;
-        let below = members.iter().enumerate().take(node).skip(1);
-        let below = below.map(|(other, member)| match member.machine == *own {
-            true => Below::Neighbour(other),
-            false => Below::Remote(AtomicBool::new(false)),
-        });
-        Self { below: below.collect(), neighbours: OnceLock::new() }
+    /// `nodes`: how many there are.
+    pub(crate) fn new(node: usize, nodes: usize) -> Self {
+        let heard = Mutex::new(vec![Survivor::Silent; nodes]);
+        Self { node, heard, above: Mutex::default(), neighbours: OnceLock::new() }
     }
 
     /// Keeps the connections to all nodes of this machine except node 0.
@@ -56,29 +61,62 @@ impl Survivors {
         let _once = self.neighbours.set(neighbours);
     }
 
-    /// The connection to a node has ended.
-    pub(super) fn lose(&self, node: usize) {
-        if let Some(Below::Remote(lost)) = node.checked_sub(1).and_then(|below| self.below.get(below)) {
-            // Relaxed: nothing else depends on it, and it is looked at much later.
-            lost.store(true, Ordering::Relaxed);
+    /// Keeps a connection to a node of another machine.
+    pub(super) fn keep_remote(&self, node: usize, writer: &Arc<Mutex<MessageWriter>>) {
+        if node > self.node {
+            lock(&self.above).push(Arc::clone(writer));
         }
     }
 
-    /// Whether none of them lives; called when node 0 has ended. Takes a moment.
-    pub(super) fn are_none(&self) -> bool {
-        std::thread::sleep(TOGETHER);
-        !self.below.iter().any(|below| match below {
-            Below::Neighbour(node) => self.is_there(*node),
-            // Relaxed: as above.
-            Below::Remote(lost) => !lost.load(Ordering::Relaxed),
-        })
+    /// A node of another machine has reported.
+    pub(super) fn hear(&self, node: usize) {
+        lock(&self.heard)[node] = Survivor::Reported;
     }
 
-    /// Whether a node of this machine lives, as far as this one knows.
-    fn is_there(&self, node: usize) -> bool {
-        let neighbours = self.neighbours.get().into_iter().flatten();
-        let mut connections = neighbours.filter(|(other, _)| *other == node).map(|(_, socket)| socket);
-        // Only the end can still arrive.
-        connections.next().is_none_or(|socket| socket.wait_until_readable(Instant::now()).is_err())
+    /// The connection to a node of another machine has ended.
+    pub(super) fn lose(&self, node: usize) {
+        let mut heard = lock(&self.heard);
+        if heard[node] == Survivor::Silent {
+            heard[node] = Survivor::Ended;
+        }
+    }
+
+    /// Whether no lower node reports the end of node 0. Takes as long as they take to end or to report.
+    pub(super) fn has_to_report(&self) -> bool {
+        let due = Instant::now() + PATIENCE;
+        loop {
+            let below: Vec<Survivor> = (1..self.node).map(|node| self.survivor(node)).collect();
+            if below.contains(&Survivor::Reported) {
+                return false;
+            }
+            // Better twice than never.
+            if !below.contains(&Survivor::Silent) || Instant::now() >= due {
+                return true;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// Tells the higher nodes that this one has reported. What they do not hear costs a second report.
+    pub(super) fn tell(&self) {
+        lock(&self.above).iter().for_each(|writer| say_last(writer, Control::Reported));
+        for (_, socket) in self.neighbours().filter(|(node, _)| *node > self.node) {
+            let _unheard = send(socket, REPORTED, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+        }
+    }
+
+    fn survivor(&self, node: usize) -> Survivor {
+        match self.neighbours().find(|(other, _)| *other == node) {
+            None => lock(&self.heard)[node],
+            Some((_, socket)) => match recv(socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+                Ok((1.., _)) => Survivor::Reported,
+                Err(Errno::AGAIN | Errno::INTR) => Survivor::Silent,
+                Ok(_) | Err(_) => Survivor::Ended,
+            },
+        }
+    }
+
+    fn neighbours(&self) -> impl Iterator<Item = &(usize, Socket)> {
+        self.neighbours.get().into_iter().flatten()
     }
 }

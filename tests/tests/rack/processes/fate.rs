@@ -1,10 +1,12 @@
 //! How nodes end: together, with one report that says why.
 
-use super::{Ended, start, wait};
+use super::{Ended, Nodes, signal, start, wait};
 use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
 use integration_tests::{fabrics, is_tested, watched};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn each_node_says_what_keeps_it_from_ending() {
@@ -52,7 +54,7 @@ fn a_node_that_is_killed_ends_all_nodes_within_a_moment() {
     watched(|| {
         let all = [(0, Shm), (1, Shm), (2, Tcp), (0, Tcp), (2, Verbs), (0, Verbs)];
         for (victim, fabric) in all.into_iter().filter(|(_, fabric)| is_tested(*fabric)) {
-            // Of the end of node 0, a node that notices it late reports as well.
+            // Of the end of node 0, a node that a busy machine keeps from hearing of a report reports as well.
             let tries = if victim == 0 { 10 } else { 1 };
             assert!((0..tries).any(|_| reports_when_killed(victim, fabric) == 1), "one report");
         }
@@ -116,9 +118,7 @@ fn a_node_that_somebody_sends_a_fault_ends_and_says_who_sent_it() {
         let mut nodes = start("sleep", 2, Shm);
         let mut line = String::new();
         BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let process = i32::try_from(nodes.0[1].id()).unwrap();
-        // SAFETY: sends a signal to a child that nobody has waited for.
-        assert_eq!(unsafe { libc::kill(process, libc::SIGSEGV) }, 0);
+        signal(&nodes.0[1], libc::SIGSEGV);
         let ended = wait(&mut nodes);
         assert_eq!(ended[1].status.signal(), Some(11));
         let sender = format!("SIGSEGV sent by process {}", std::process::id());
@@ -142,6 +142,46 @@ fn the_lowest_node_that_lives_reports_when_others_end_together_with_node_0() {
             for node in reports {
                 assert!(node.errors.contains("is lost: its process ended"), "{}", node.errors);
             }
+        }
+    });
+}
+
+/// Kills node 0 of four while node 1 does nothing, and node 1 after this time. How many of the others say why they end.
+fn reports_beside_a_stopped_node(fabric: FabricChoice, killed_after: Option<Duration>) -> usize {
+    let mut nodes = start("sleep", 4, fabric);
+    let mut line = String::new();
+    BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "4 nodes are up\n");
+    signal(&nodes.0[1], libc::SIGSTOP);
+    nodes.0[0].kill().unwrap();
+    if let Some(later) = killed_after {
+        thread::sleep(later);
+        nodes.0[1].kill().unwrap();
+    }
+    let ended = wait(&mut Nodes(nodes.0.split_off(2)));
+    let reports: Vec<_> = ended.iter().filter(|node| !node.errors.is_empty()).collect();
+    assert!(!reports.is_empty(), "somebody says why");
+    for node in &reports {
+        assert!(node.errors.contains("node 0"), "{}", node.errors);
+    }
+    reports.len()
+}
+
+#[test]
+fn one_node_reports_although_a_lower_one_ends_some_time_after_node_0() {
+    watched(|| {
+        for fabric in [Shm, Tcp] {
+            let later = Some(Duration::from_millis(500));
+            assert!((0..10).any(|_| reports_beside_a_stopped_node(fabric, later) == 1), "one report");
+        }
+    });
+}
+
+#[test]
+fn a_node_that_does_nothing_does_not_keep_the_report_back() {
+    watched(|| {
+        for fabric in [Shm, Tcp] {
+            reports_beside_a_stopped_node(fabric, None);
         }
     });
 }

@@ -109,6 +109,12 @@ fn wait(nodes: &mut Nodes) -> Vec<Ended> {
     nodes.0.iter_mut().map(wait).collect()
 }
 
+fn signal(node: &Child, signal: i32) {
+    let process = i32::try_from(node.id()).unwrap();
+    // SAFETY: sends a signal to a child that nobody has waited for.
+    assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+}
+
 #[test]
 fn processes_compute_what_one_process_does() {
     watched(|| {
