@@ -2,7 +2,8 @@
 //! the queue.
 
 use crate::collections::call_id::CallId;
-use crate::{Trust, sleep};
+use crate::{FiberLocal, Trust, sleep};
+use std::cell::Cell;
 use std::time::Duration;
 
 /// How long a loop waits before it looks again whether another one has ended: at first, and at most.
@@ -45,19 +46,39 @@ pub(super) struct Claim {
     id: CallId,
 }
 
+/// The loop whose items this fiber does.
+static DOES_ITEMS_OF: FiberLocal<Cell<CurrentLoop>> = FiberLocal::new("DOES_ITEMS_OF", || Cell::new(None));
+
+/// From here on, this fiber does items of that loop.
+pub(super) fn does_items_of(id: CallId) {
+    DOES_ITEMS_OF.with(|own| own.set(Some(id)));
+}
+
 impl Claim {
     /// Waits until no other loop is under way.
+    ///
+    /// # Panics
+    /// If the caller is an item of that loop.
     #[track_caller]
     pub(super) fn wait_for(under_way: &Trust<CurrentLoop>) -> Self {
         // Made first, so that it is given back even if the caller is cancelled while it waits for the answer.
         let claim = Self { under_way: under_way.clone(), id: CallId::new() };
-        let take = const { |under_way: &mut CurrentLoop, id: CallId| *under_way.get_or_insert(id) == id };
+        let take = const { |under_way: &mut CurrentLoop, id: CallId| *under_way.get_or_insert(id) };
         let mut wait = WAITS[0];
-        while !under_way.apply_with(take, claim.id) {
+        loop {
+            let current = under_way.apply_with(take, claim.id);
+            if current == claim.id {
+                return claim;
+            }
+            assert!(
+                DOES_ITEMS_OF.with(Cell::get) != Some(current),
+                "an item of a queue would wait for itself: it starts a loop over its own queue or drains it, which \
+                 begins when the loop that it belongs to has ended; give new items to the loop instead, by its second \
+                 argument"
+            );
             sleep(wait);
             wait = (2 * wait).min(WAITS[1]);
         }
-        claim
     }
 
     pub(super) fn id(&self) -> CallId {

@@ -137,6 +137,65 @@ fn a_loop_over_a_queue_begins_when_one_that_was_cancelled_has_ended() {
     on_nodes(2, 1, || (0..40).for_each(loop_again_after_a_cancelled_one));
 }
 
+#[gossamer::delegate]
+fn drain_between_loops() {
+    let (queue, done) = (DistQueue::new(), entrust(0_usize));
+    queue.extend(0..1000);
+    let (looped, counted) = (queue.clone(), done.clone());
+    let fiber = spawn_local(move || looped.par_for_each_with(const { count_one }, counted));
+    yield_now();
+    // It takes what the loop has not begun with, or nothing, and the loop ends.
+    let left = queue.drain();
+    fiber.join();
+    assert_eq!(done.apply(|done| *done) + left.len(), 1000);
+    queue.extend(0..10);
+    let mut items = queue.drain();
+    items.sort_unstable();
+    assert_eq!((items, queue.len()), ((0..10).collect(), 0));
+}
+
+#[test]
+fn what_is_drained_is_not_done_by_a_loop_and_the_loop_ends() {
+    in_runtime(2, || (0..100).for_each(|_| drain_between_loops()));
+    on_nodes(2, 1, drain_between_loops);
+}
+
+#[test]
+fn an_item_that_would_wait_for_its_own_loop_is_refused() {
+    fn looped(_: u64, _: &mut Vec<u64>, queue: &DistQueue<u64>) {
+        queue.par_for_each(const { |_: u64, _: &mut Vec<u64>| () });
+    }
+    fn drained(_: u64, _: &mut Vec<u64>, queue: &DistQueue<u64>) {
+        drop(queue.drain());
+    }
+    fn other(_: u64, _: &mut Vec<u64>, queue: &DistQueue<u64>) {
+        let another = DistQueue::new();
+        another.push(1);
+        another.par_for_each_with(
+            const {
+                |_: u64, _: &mut Vec<u64>, queue: &DistQueue<u64>| {
+                    queue.push(1);
+                }
+            },
+            queue.clone(),
+        );
+    }
+    in_runtime(2, || {
+        let queue = DistQueue::new();
+        queue.push(0);
+        let first = panic_text(|| queue.par_for_each_with(looped, queue.clone()));
+        queue.push(0);
+        let second = panic_text(|| queue.par_for_each_with(drained, queue.clone()));
+        for text in [first, second] {
+            assert!(text.contains("would wait for itself") && text.contains("queue.rs"), "{text}");
+        }
+        let (queue, filled) = (DistQueue::new(), DistQueue::new());
+        queue.push(0);
+        queue.par_for_each_with(other, filled.clone());
+        assert_eq!(filled.drain(), [1]);
+    });
+}
+
 #[test]
 fn a_queue_is_printed_with_its_workers_and_some_items() {
     in_runtime(2, || {

@@ -118,6 +118,7 @@ fn of_others(all: &Trust<All>) -> Vec<Refusal> {
         "extend": |(.., q, _): All| q.extend([1]);
         "len": |(.., q, _): All| q.len();
         "is_empty": |(.., q, _): All| q.is_empty();
+        "drain": |(.., q, _): All| q.drain();
         "new": |_: All| Queue::new();
         "sum": |(.., c): All| c.sum();
         "take": |(.., c): All| c.take();

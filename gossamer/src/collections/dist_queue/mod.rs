@@ -2,7 +2,7 @@
 
 mod work;
 
-use crate::collections::outstanding::CurrentLoop;
+use crate::collections::outstanding::{Claim, CurrentLoop};
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
@@ -161,6 +161,32 @@ impl<T: NoRef> DistQueue<T> {
         self.len() == 0
     }
 
+    /// Takes all items, in no defined order. A loop that is under way ends first. One request for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let work = gossamer::collections::DistQueue::new();
+    /// work.extend([1_u64, 2, 3]);
+    /// let mut left = work.drain();
+    /// left.sort_unstable();
+    /// assert_eq!((left, work.len()), (vec![1, 2, 3], 0));
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// In an item of a loop over this queue, which would wait for itself. If an item cannot travel to the caller's node,
+    /// with the other items of its worker, which are lost. Where the caller cannot wait.
+    #[track_caller]
+    #[must_use = "the items are dropped otherwise"]
+    pub fn drain(&self) -> Vec<T> {
+        require_fiber("drain");
+        let _claim = Claim::wait_for(&self.under_way);
+        let take = const {
+            |parts: &mut Elements<VecDeque<T>>| parts.iter_mut().flat_map(std::mem::take).collect::<Vec<T>>()
+        };
+        self.parts.map_all(take).into_iter().flatten().collect()
+    }
+
     /// Calls a closure for each item, and for each item that the closure adds to the list it is given, on all
     /// workers, until there are none. Items that others [`push`](Self::push) meanwhile are done as well, if they are
     /// there before the queue is found empty.
@@ -184,8 +210,7 @@ impl<T: NoRef> DistQueue<T> {
     /// # });
     /// ```
     ///
-    /// A queue has one loop at a time: another one waits until that has ended. So an item must not start a loop over
-    /// its own queue, which would wait for itself.
+    /// A queue has one loop at a time: another one waits until that has ended.
     ///
     /// # Cost
     /// A fiber on each worker. Every 32 items of a worker take one request to the caller's worker, which counts what
@@ -195,7 +220,8 @@ impl<T: NoRef> DistQueue<T> {
     /// # Panics
     /// If the closure panics: the items that other workers have in hand are done, and all others but the failed one
     /// stay in the queue. If an item cannot travel to another node that takes it, with up to 1023 others, which are lost.
-    /// Where the caller cannot wait; on a thread that is not a worker.
+    /// In an item of a loop over this queue, which would wait for itself. Where the caller cannot wait; on a thread that
+    /// is not a worker.
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where

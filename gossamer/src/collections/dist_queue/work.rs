@@ -1,8 +1,9 @@
 //! Going through a [`DistQueue`]: what the fiber of each worker does.
 
 use crate::collections::DistQueue;
+use crate::collections::call_id::CallId;
 use crate::collections::near::some_part;
-use crate::collections::outstanding::{Claim, Outstanding, StopOnDrop, give_back};
+use crate::collections::outstanding::{Claim, Outstanding, StopOnDrop, does_items_of, give_back};
 use crate::lane::catch::resume_saying;
 use crate::trust::{rethrow, spawn_around};
 use crate::worker::{Cancelled, require_fiber};
@@ -47,7 +48,9 @@ impl<T: NoRef> DistQueue<T> {
     {
         let id = claim.id();
         let remaining = entrust(Outstanding { items, is_stopped: false, _claim: claim });
-        let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Outstanding>, C)| {
+        type Share<T, C> = (usize, CallId, DistQueue<T>, Trust<Outstanding>, C);
+        let fiber = move |(number, id, queue, remaining, arguments): Share<T, C>| {
+            does_items_of(id);
             // If an item that others have cannot travel, the loop ends, too.
             let _stop = StopOnDrop(remaining.clone());
             queue.work(number, &remaining, closure(arguments));
@@ -57,7 +60,7 @@ impl<T: NoRef> DistQueue<T> {
         let mut fibers = Vec::new();
         // Not `map`, whose closure would be named as the caller when a panic is reported.
         for (number, trustee) in self.parts.trustees().into_iter().enumerate() {
-            let arguments = (number, self.clone(), remaining.clone(), arguments.clone());
+            let arguments = (number, id, self.clone(), remaining.clone(), arguments.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
         }
         let mut first = None;
