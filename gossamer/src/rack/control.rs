@@ -15,12 +15,13 @@ use crate::worker::end::quiet;
 use crate::worker::shared::{Phase, Shared};
 use crate::worker::watch::overdue::Overdue;
 use std::io;
+use std::net::Shutdown;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often to check whether the end takes long.
 const LOOK: Duration = Duration::from_millis(2500);
@@ -52,6 +53,8 @@ pub(super) enum Control {
     Reported,
 }
 
+/// Node 0 ends all within this time if the lost node is silent for it as well.
+const NODE_0_SEES_IT: Duration = Duration::from_secs(2);
 /// Time for nodes to send their traces.
 const TRACES: Duration = Duration::from_secs(10);
 /// The same when a node is lost: a launcher ends all nodes half a second after it has learned of the loss.
@@ -117,8 +120,11 @@ impl Leader {
                     && !ending.swap(true, Ordering::AcqRel)
                 {
                     last_trace::write_last();
-                    abort(&others);
-                    fate::end_for(index + 1, &loss(index + 1, &member, &error));
+                    // Of a report that nobody gets the others learn by the end of this node, and one of them reports.
+                    if fate::report_loss(index + 1, &loss(index + 1, &member, &error)) {
+                        abort(&others);
+                    }
+                    fate::end_quietly();
                 }
             })?;
         }
@@ -179,23 +185,28 @@ impl Leader {
 
     /// Lets the other nodes end.
     pub(crate) fn end(&self) {
-        // Release: pairs with the AcqRel of the watchers.
-        self.ending.store(true, Ordering::Release);
+        // AcqRel: pairs with that of the watchers, one of which may be about to end this process.
+        while self.ending.swap(true, Ordering::AcqRel) {
+            thread::park();
+        }
         self.tell(&Control::End);
     }
 
     /// Ends the other nodes, since `main` panicked.
     pub(crate) fn abort(&self) {
+        // Release: pairs with the AcqRel of the watchers.
         self.ending.store(true, Ordering::Release);
         abort(&self.others);
     }
 }
 
 impl Drop for Leader {
-    /// A node that could not start has said why, and may go on without the others.
+    /// A node that could not start says why, and may go on without the others.
     fn drop(&mut self) {
-        // Release: pairs with the AcqRel of the watchers.
-        self.ending.store(true, Ordering::Release);
+        // AcqRel: pairs with that of the watchers.
+        if !self.ending.swap(true, Ordering::AcqRel) {
+            abort(&self.others);
+        }
     }
 }
 
@@ -205,10 +216,18 @@ fn abort(others: &[Mutex<MessageWriter>]) {
 
 /// Tells another node something before this one ends.
 pub(super) fn say_last(other: &Mutex<MessageWriter>, message: Control) {
-    // The holder of the lock is writing to a node that does not read.
-    if let Ok(mut writer) = other.try_lock() {
-        let patient = writer.socket().set_patience(LAST_WORDS);
-        let _unheard = patient.and_then(|()| writer.send(message));
+    let due = Instant::now() + LAST_WORDS;
+    loop {
+        // Who holds the lock for longer than a moment is writing to a node that does not read.
+        match other.try_lock() {
+            Ok(mut writer) => {
+                let patient = writer.socket().set_patience(LAST_WORDS);
+                let _unheard = patient.and_then(|()| writer.send(message));
+                return;
+            }
+            Err(_) if Instant::now() >= due => return,
+            Err(_) => thread::sleep(Duration::from_millis(1)),
+        }
     }
 }
 
@@ -235,7 +254,10 @@ pub(crate) fn watch_peer(
         };
         if let Err(error) = watch(reader, &writer, limit(), take) {
             if is_seen_by_one(&error) {
-                fate::end_for(node, &loss(node, &member, &error));
+                thread::sleep(NODE_0_SEES_IT);
+                if !survivors.has_given_up() {
+                    fate::end_for(node, &loss(node, &member, &error));
+                }
             }
             survivors.lose(node);
         }
@@ -249,14 +271,14 @@ pub(crate) struct Follower {
     /// Set once the runtime has started: node 0 leads it after all are ready.
     runtime: Arc<OnceLock<Arc<Shared>>>,
     ended: mpsc::Receiver<()>,
-    /// This node could not start.
-    gave_up: Arc<AtomicBool>,
+    survivors: Arc<Survivors>,
 }
 
 impl Drop for Follower {
-    /// Like that of `Leader`.
+    /// Like that of `Leader`: the others see that the connection has ended.
     fn drop(&mut self) {
-        self.gave_up.store(true, Ordering::Relaxed);
+        self.survivors.give_up();
+        lock(&self.writer).socket().shutdown(Shutdown::Both);
     }
 }
 
@@ -274,14 +296,14 @@ impl Follower {
         let writer = Arc::new(Mutex::new(writer));
         let runtime = Arc::new(OnceLock::<Arc<Shared>>::new());
         let (end, ended) = mpsc::channel();
-        let gave_up = Arc::new(AtomicBool::new(false));
         let follower = Self {
             writer: Arc::clone(&writer),
             runtime: Arc::clone(&runtime),
             ended,
-            gave_up: Arc::clone(&gave_up),
+            survivors: Arc::clone(&survivors),
         };
         thread::Builder::new().name("gossamer-node-0".to_owned()).spawn(move || {
+            let mut is_aborted = false;
             let take = |message| {
                 match (message, runtime.get()) {
                     (Control::Enter(phase), Some(shared)) => shared.advance_to(Phase::numbered(phase)),
@@ -295,28 +317,33 @@ impl Follower {
                         let _lost = traces::give(&writer, shared);
                     }
                     (Control::Abort, _) => {
-                        // Node 0 has it.
-                        last_trace::set(None);
-                        fate::end_quietly()
+                        is_aborted = true;
+                        return ControlFlow::Break(());
                     }
                     _ => {}
                 }
                 ControlFlow::Continue(())
             };
             let outcome = watch(reader, &writer, limit(), take);
-            if outcome.is_err() && runtime.get().is_none() {
+            if (outcome.is_err() || is_aborted) && runtime.get().is_none() {
                 survivors::wait_for_own_reason();
-                if gave_up.load(Ordering::Relaxed) {
+                if survivors.has_given_up() {
                     return;
                 }
+            }
+            if is_aborted {
+                // Node 0 has the trace.
+                last_trace::set(None);
+                fate::end_quietly();
             }
             let Err(error) = outcome else {
                 // The waiter is there, or has ended the process.
                 let _waited_for = end.send(());
                 return;
             };
-            if is_seen_by_one(&error) || fate::is_watched() || survivors.has_to_report() {
-                fate::report_loss(0, &loss(0, &leader, &error));
+            let has_to_report = fate::is_watched() || survivors.has_to_report();
+            // A report that nobody gets is left to the next node.
+            if has_to_report && fate::report_loss(0, &loss(0, &leader, &error)) {
                 survivors.tell();
             }
             fate::end_quietly()

@@ -7,6 +7,7 @@ use crate::transport::socket::Socket;
 use crate::worker::end::fate;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 const LINGER: Duration = Duration::from_millis(400);
 /// A lower node that has neither reported nor ended within this time is stopped, or hangs.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Each node waits so much longer than the one below, which may report meanwhile.
+const STAGGER: Duration = Duration::from_millis(50);
 /// Time between two looks at the lower nodes.
 const LOOK: Duration = Duration::from_millis(2);
 /// What a node that has reported sends to the higher ones of its machine.
@@ -47,13 +50,20 @@ pub(crate) struct Survivors {
     /// Connections to all nodes of this machine, on which both have proved themselves, and nothing is sent until
     /// somebody has reported. Unset until they are connected.
     neighbours: OnceLock<Vec<(usize, Socket)>>,
+    has_given_up: AtomicBool,
 }
 
 impl Survivors {
     /// `nodes`: how many there are.
     pub(crate) fn new(node: usize, nodes: usize) -> Self {
         let heard = Mutex::new(vec![Survivor::Silent; nodes]);
-        Self { node, heard, above: Mutex::default(), neighbours: OnceLock::new() }
+        Self {
+            node,
+            heard,
+            above: Mutex::default(),
+            neighbours: OnceLock::new(),
+            has_given_up: AtomicBool::new(false),
+        }
     }
 
     /// Keeps the connections to all nodes of this machine except node 0.
@@ -83,7 +93,8 @@ impl Survivors {
 
     /// Whether no lower node reports the end of node 0. Takes as long as they take to end or to report.
     pub(super) fn has_to_report(&self) -> bool {
-        let due = Instant::now() + PATIENCE;
+        let rank = u32::try_from(self.node).unwrap_or(u32::MAX);
+        let due = Instant::now() + PATIENCE + STAGGER.saturating_mul(rank);
         loop {
             let below: Vec<Survivor> = (1..self.node).map(|node| self.survivor(node)).collect();
             if below.contains(&Survivor::Reported) {
@@ -99,10 +110,20 @@ impl Survivors {
 
     /// Tells the higher nodes that this one has reported. What they do not hear costs a second report.
     pub(super) fn tell(&self) {
-        lock(&self.above).iter().for_each(|writer| say_last(writer, Control::Reported));
         for (_, socket) in self.neighbours().filter(|(node, _)| *node > self.node) {
             let _unheard = send(socket, REPORTED, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         }
+        lock(&self.above).iter().for_each(|writer| say_last(writer, Control::Reported));
+    }
+
+    /// This node cannot start, and its program may go on without the others: it does not end with them.
+    pub(super) fn give_up(&self) {
+        self.has_given_up.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_given_up(&self) -> bool {
+        // Relaxed: a process that has just given up may still end with the others.
+        self.has_given_up.load(Ordering::Relaxed)
     }
 
     fn survivor(&self, node: usize) -> Survivor {

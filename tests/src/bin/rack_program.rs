@@ -9,6 +9,7 @@ use std::time::Duration;
 fn main() {
     let what = std::env::args().nth(1).unwrap_or_default();
     let goes_on = what == "go on";
+    let goes_on_for_long = what == "go on for long";
     let outcome = gossamer::try_run(gossamer::Config::default(), move || work(&what));
     if goes_on {
         // Longer than a launcher waits for the others.
@@ -17,6 +18,9 @@ fn main() {
     }
     if let Err(error) = outcome {
         eprintln!("rack_program: {error}");
+        if goes_on_for_long {
+            std::thread::sleep(Duration::from_secs(3600));
+        }
         process::exit(2);
     }
 }
@@ -30,7 +34,7 @@ fn work(what: &str) {
             sum();
             rack::wait_all();
         }
-        "go on" => {}
+        "go on" | "go on for long" => {}
         // Until something ends it.
         "repeat" => loop {
             sum();

@@ -55,14 +55,18 @@ pub(crate) fn tell_because_of(nodes: &[usize], text: &str) {
     tell_launcher(&format!("because of node {list}: {text}"));
 }
 
-/// Reports, to the launcher if there is one, that the application ends because a node is lost.
-pub(crate) fn report_loss(node: usize, text: &str) {
-    if is_watched() { tell_because_of(&[node], text) } else { say(text) }
+/// Reports, to the launcher if there is one, that the application ends because a node is lost. Returns whether the
+/// report was made.
+pub(crate) fn report_loss(node: usize, text: &str) -> bool {
+    if !is_watched() {
+        return say(text);
+    }
+    tell_because_of(&[node], text);
+    true
 }
 
-fn say(text: &str) {
-    // Nothing can be done about a closed stderr.
-    let _unheard = writeln!(std::io::stderr(), "gossamer: {text}; the application is ended on all nodes");
+fn say(text: &str) -> bool {
+    exit::say(&format!("gossamer: {text}; the application is ended on all nodes"))
 }
 
 /// Another node is lost: says so, and ends this one.
@@ -73,7 +77,11 @@ pub(crate) fn end_for(node: usize, text: &str) -> ! {
 
 /// Reports, to the launcher if there is one, why the application ends, if this node knows best.
 pub(crate) fn report(text: &str) {
-    if is_watched() { tell_launcher(text) } else { say(text) }
+    if is_watched() {
+        tell_launcher(text);
+    } else {
+        say(text);
+    }
 }
 
 /// This node cannot go on with the others: says why, and ends.

@@ -1,6 +1,6 @@
 //! How nodes end: together, with one report that says why.
 
-use super::{Ended, Nodes, signal, start, wait};
+use super::{Ended, Nodes, signal, start, wait, wait_until_up};
 use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
 use integration_tests::{fabrics, is_tested, watched};
 use std::io::{BufRead, BufReader};
@@ -26,10 +26,7 @@ fn each_node_says_what_keeps_it_from_ending() {
 /// Kills one of three nodes, and expects the others to end; returns how many of them say why.
 fn reports_when_killed(victim: usize, fabric: FabricChoice) -> usize {
     let mut nodes = start("sleep", 3, fabric);
-    let mut line = String::new();
-    let mut output = BufReader::new(nodes.0[0].stdout.as_mut().unwrap());
-    output.read_line(&mut line).unwrap();
-    assert_eq!(line, "3 nodes are up\n");
+    wait_until_up(&mut nodes);
     nodes.0[victim].kill().unwrap();
     let ended = wait(&mut nodes);
     let mut reports = 0;
@@ -116,8 +113,7 @@ fn a_node_that_aborts_or_overflows_its_stack_names_the_fiber() {
 fn a_node_that_somebody_sends_a_fault_ends_and_says_who_sent_it() {
     watched(|| {
         let mut nodes = start("sleep", 2, Shm);
-        let mut line = String::new();
-        BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        wait_until_up(&mut nodes);
         signal(&nodes.0[1], libc::SIGSEGV);
         let ended = wait(&mut nodes);
         assert_eq!(ended[1].status.signal(), Some(11));
@@ -132,9 +128,7 @@ fn the_lowest_node_that_lives_reports_when_others_end_together_with_node_0() {
         let all = [([0, 1], Shm), ([0, 2], Shm), ([1, 0], Tcp), ([1, 0], Verbs)];
         for (victims, fabric) in all.into_iter().filter(|(_, fabric)| is_tested(*fabric)) {
             let mut nodes = start("sleep", 4, fabric);
-            let mut line = String::new();
-            BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-            assert_eq!(line, "4 nodes are up\n");
+            wait_until_up(&mut nodes);
             victims.into_iter().for_each(|victim| nodes.0[victim].kill().unwrap());
             let ended = wait(&mut nodes);
             let reports: Vec<_> = ended.iter().filter(|node| !node.errors.is_empty()).collect();
@@ -149,9 +143,7 @@ fn the_lowest_node_that_lives_reports_when_others_end_together_with_node_0() {
 /// Kills node 0 of four while node 1 does nothing, and node 1 after this time. How many of the others say why they end.
 fn reports_beside_a_stopped_node(fabric: FabricChoice, killed_after: Option<Duration>) -> usize {
     let mut nodes = start("sleep", 4, fabric);
-    let mut line = String::new();
-    BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, "4 nodes are up\n");
+    wait_until_up(&mut nodes);
     signal(&nodes.0[1], libc::SIGSTOP);
     nodes.0[0].kill().unwrap();
     if let Some(later) = killed_after {

@@ -3,6 +3,7 @@
 mod fate;
 mod flood;
 mod harmed;
+mod last_words;
 mod protection;
 mod rdma;
 mod relayed;
@@ -80,13 +81,26 @@ fn start(what: &str, nodes: usize, fabric: FabricChoice) -> Nodes {
 }
 
 fn start_with(what: &str, nodes: usize, fabric: FabricChoice, variables: &[(&str, &str)]) -> Nodes {
+    start_each(what, nodes, fabric, |_, node| {
+        node.envs(variables.iter().copied());
+    })
+}
+
+/// Starts nodes of which each is prepared by its number.
+fn start_each(
+    what: &str,
+    nodes: usize,
+    fabric: FabricChoice,
+    mut prepare: impl FnMut(usize, &mut Command),
+) -> Nodes {
     let (addresses, token) = (addresses(nodes, fabric), token());
     let start = |index| {
         let mut node = node(PROGRAM, what, index, &addresses, &token);
-        node.env("GOSSAMER_FABRIC", fabric.to_string()).envs(variables.iter().copied());
+        node.env("GOSSAMER_FABRIC", fabric.to_string());
         if fabric == FabricChoice::Verbs {
             with_rdma(&mut node);
         }
+        prepare(index, &mut node);
         node.spawn().unwrap()
     };
     // Node 0 comes last: the others wait for it.
@@ -95,9 +109,18 @@ fn start_with(what: &str, nodes: usize, fabric: FabricChoice, variables: &[(&str
     Nodes(nodes)
 }
 
+/// Waits until `sleep` runs on all nodes.
+fn wait_until_up(nodes: &mut Nodes) {
+    let mut line = String::new();
+    BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, format!("{} nodes are up\n", nodes.0.len()));
+}
+
 fn text(source: Option<impl Read>) -> String {
     let mut text = String::new();
-    source.unwrap().read_to_string(&mut text).unwrap();
+    if let Some(mut source) = source {
+        source.read_to_string(&mut text).unwrap();
+    }
     text
 }
 
@@ -352,8 +375,7 @@ fn nothing_is_left_of_an_application_that_was_killed() {
         let (addresses, token) = (addresses(2, Shm), token());
         let start = |index| node(PROGRAM, "sleep", index, &addresses, &token).spawn().unwrap();
         let mut nodes = Nodes(vec![start(0), start(1)]);
-        let mut line = String::new();
-        BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        wait_until_up(&mut nodes);
         let pids: Vec<u32> = nodes.0.iter().map(Child::id).collect();
         nodes.0[0].kill().unwrap();
         wait(&mut nodes);

@@ -1,10 +1,9 @@
 //! Names of sockets on one machine: every user can see them, and can take them when they are free.
 
-use super::{Nodes, signal, start, wait};
+use super::{Nodes, signal, start, wait, wait_until_up};
 use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
 use integration_tests::{is_tested, watched};
 use std::collections::{BTreeMap, HashSet};
-use std::io::{BufRead, BufReader};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
@@ -71,9 +70,7 @@ impl Squatter {
 fn started(nodes: usize, fabric: FabricChoice) -> (Nodes, Squatter) {
     let mut all = start("sleep", nodes, fabric);
     let squatter = Squatter::watch(&all);
-    let mut line = String::new();
-    BufReader::new(all.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, format!("{nodes} nodes are up\n"));
+    wait_until_up(&mut all);
     (all, squatter)
 }
 

@@ -1,12 +1,11 @@
 //! The trace of nodes that are processes, each with a clock of its own.
 
-use super::{Nodes, start_with, wait};
+use super::{Nodes, start_with, wait, wait_until_up};
 use gossamer::FabricChoice::{self, Shm, Tcp};
 use integration_tests::{fabrics, watched};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// A file of this test alone, which is removed with it.
@@ -100,9 +99,7 @@ fn when_a_node_is_killed_what_the_others_have_is_written() {
         let run = |victim: usize| {
             let file = TraceFile::new(&format!("killed-{victim}"));
             let mut nodes = traced("sleep", 3, Shm, &file);
-            let mut line = String::new();
-            BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-            assert_eq!(line, "3 nodes are up\n");
+            wait_until_up(&mut nodes);
             nodes.0[victim].kill().unwrap();
             (file, wait(&mut nodes))
         };
