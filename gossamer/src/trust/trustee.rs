@@ -266,8 +266,8 @@ fn insert_here<T: 'static>(value: T) -> u32 {
     })
 }
 
-/// Gives a value to the trustee of this worker. Never waits, so it may be called in a delegated closure too. A fiber
-/// that calls it often lets others run now and then.
+/// Gives a value to the trustee of this worker. Never waits, so it may be called in a delegated closure too, and in the
+/// initialiser of a static.
 ///
 /// The value stays on this worker, so it need not be `Send`: an `Rc`, or a `dyn` type in a box, may be a property.
 ///
@@ -285,7 +285,7 @@ pub fn entrust<T: 'static>(value: T) -> Trust<T> {
     let handle = worker::with(|worker| {
         let here = worker?;
         if context::current() == Context::Fiber {
-            here.take_turn();
+            here.shorten_turn();
         }
         let (shared, trustee) = (Arc::clone(&here.shared), here.index as u32);
         Some(Handle::new(shared, trustee, here.properties.insert(value)))

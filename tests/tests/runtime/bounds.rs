@@ -1,9 +1,12 @@
 //! Nothing grows without bound, and nobody starves beside a busy neighbour.
 
-use gossamer::{Trust, Trustee, entrust, spawn_on_with};
+use gossamer::{Trust, Trustee, entrust, spawn_local, spawn_on_with, yield_now};
 use integration_tests::{Tally, in_runtime, isolated, near_and_far, resident_bytes, wait_until, workers};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
@@ -86,6 +89,49 @@ fn a_fiber_that_always_applies_starves_neither_fibers_nor_timers_nor_requests() 
         wait_until(|| tally.is_even());
         STOP.store(true, Ordering::Relaxed);
         busy.join();
+    });
+}
+
+#[test]
+fn a_fiber_that_computes_between_its_calls_lets_others_run_after_few_of_them() {
+    in_runtime(1, || {
+        let (rounds, number) = (Rc::new(Cell::new(0_u64)), entrust(0_u64));
+        let counted = Rc::clone(&rounds);
+        let other = spawn_local(move || {
+            while counted.get() < u64::MAX {
+                counted.set(counted.get() + 1);
+                yield_now();
+            }
+        });
+        let (mut seen, mut calls, mut most) = (0, 0, 0);
+        for step in 0..400 {
+            number.apply(|number| *number += 1);
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_micros(200) {}
+            calls = if rounds.get() == seen { calls + 1 } else { 1 };
+            seen = rounds.get();
+            // A turn of fast calls may have come before.
+            if step >= 300 {
+                most = most.max(calls);
+            }
+        }
+        assert!(most <= 3, "{most} calls in a row");
+        rounds.set(u64::MAX);
+        other.join();
+    });
+}
+
+#[test]
+fn a_property_is_made_in_the_initialiser_of_a_static_whoever_waits_for_it() {
+    static NUMBERS: LazyLock<Trust<Vec<u64>>> = LazyLock::new(|| entrust(Vec::new()));
+    let push = |number| NUMBERS.apply_with(|all: &mut Vec<u64>, new| all.push(new), number);
+    isolated(move || {
+        gossamer::run(workers(2), move || {
+            let there = Trustee::all()[1];
+            let fibers: Vec<_> = (0..1000_u64).map(|number| there.spawn_with(push, number)).collect();
+            fibers.into_iter().for_each(|fiber| fiber.join());
+            assert_eq!(NUMBERS.apply(|all| all.len()), 1000);
+        });
     });
 }
 
@@ -244,16 +290,12 @@ fn a_callback_may_send_as_long_as_there_are_slots_whatever_the_backlog() {
 }
 
 #[test]
-fn sleeps_of_no_length_and_entrusted_values_let_others_run() {
+fn sleeps_of_no_length_let_others_run() {
     in_runtime(1, || {
-        for poll in [
-            || gossamer::sleep(Duration::ZERO),
-            || gossamer::sleep(Duration::from_nanos(20)),
-            || drop(entrust([0_u64; 4])),
-        ] {
+        for length in [Duration::ZERO, Duration::from_nanos(20)] {
             let other = Trustee::here().spawn(|| ());
             while !other.is_finished() {
-                poll();
+                gossamer::sleep(length);
             }
             other.join();
         }

@@ -118,6 +118,13 @@ impl Worker {
         self.take_turn_to_apply();
     }
 
+    /// For calls that never suspend: the next call that may is the nearer.
+    pub(crate) fn shorten_turn(&self) {
+        if self.has_turn() {
+            self.fibers.turn.note_other();
+        }
+    }
+
     /// For calls of a fiber that need not suspend it: now and then one lets others run all the same, so that a fiber
     /// that makes no other calls cannot starve them or the worker's loop.
     #[inline(always)]
