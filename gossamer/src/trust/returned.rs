@@ -11,7 +11,7 @@ use std::convert::Infallible;
     message = "`{Self}` cannot travel to who joins the fiber: it is not known to be free of references (`NoRef`)",
     label = "the fiber would return this",
     note = "references (`&'static` too), pointers, `Rc`, `Arc`, guards and `dyn` types never travel: return owned data, or a `Trust`, of an error a `Box<dyn Error + Send + Sync>`",
-    note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
+    note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`, a type of another crate inside `gossamer::Serde` (feature `serde`)"
 )]
 pub trait Returned: Sized + Send + 'static {
     /// The type that it travels as.

@@ -15,7 +15,7 @@ macro_rules! another_name {
             label = "this value would have to travel",
             note = "references (`&'static` too), pointers, `Rc`, `Arc`, guards and `dyn` types never travel: send owned data, such as a clone, or a `Trust`; of an `Instant` a `Duration` or a `SystemTime`, of an error a `Box<dyn Error + Send + Sync>`",
             note = "what stays on one worker need not travel: `gossamer::spawn_local` starts a fiber beside the caller, `Trustee::entrust_with` makes a property where it will live",
-            note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
+            note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`, a type of another crate inside `gossamer::Serde` (feature `serde`)"
         )]
         pub trait $name: NoRef {}
     };

@@ -66,7 +66,7 @@ use crate::wire::shape::Shape;
     label = "this value would have to travel",
     note = "references (`&'static` too), pointers, `Rc`, `Arc`, guards and `dyn` types never travel: send owned data, such as a clone, or a `Trust`; of an `Instant` a `Duration` or a `SystemTime`, of an error a `Box<dyn Error + Send + Sync>`",
     note = "what stays on one worker need not travel: `gossamer::spawn_local` starts a fiber beside the caller, `Trustee::entrust_with` makes a property where it will live",
-    note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
+    note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`, a type of another crate inside `gossamer::Serde` (feature `serde`)"
 )]
 pub unsafe trait NoRef: Sized + Send + 'static {
     /// How a value may be copied to another process of this program. [`Shape::Unbounded`] and [`Shape::Stays`] promise nothing.

@@ -34,8 +34,9 @@ impl fmt::Display for Refusal {
         match &self.why {
             Why::NotEncoded => write!(
                 f,
-                "a `{of}` cannot leave the node that made it: sockets and types whose `NoRef` was written by hand without \
-                 `encode` and `decode` travel inside one process only"
+                "a `{of}` cannot leave the node that made it: channels, sockets and types whose `NoRef` was written \
+                 by hand without `encode` and `decode` travel inside one process only; between nodes send a `Trust` or what \
+                 is to be sent itself"
             ),
             Why::OtherRuntime => write!(
                 f,
@@ -113,7 +114,8 @@ impl fmt::Display for Malformed {
                 f,
                 "serde could not read a `{expected}` back from what it wrote: `Serde` values travel in the format postcard, \
                  which does not describe itself, so types with `#[serde(untagged)]`, `#[serde(tag)]`, `#[serde(flatten)]` or \
-                 `#[serde(skip_serializing_if)]` cannot be read from it; derive `gossamer::NoRef` for such a type"
+                 `#[serde(skip_serializing_if)]`, and so `serde_json::Value`, cannot be read from it; derive `gossamer::NoRef` \
+                 for such a type, or send its text"
             ),
         }
     }

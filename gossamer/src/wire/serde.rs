@@ -5,15 +5,16 @@ use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::{Malformed, Why};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::panic::{self, AssertUnwindSafe};
 
 /// A value of a type that implements serde's traits, of another crate perhaps: it travels with them, in the format postcard. Inside a
 /// process it is moved as it is.
 ///
 /// That format does not describe itself, so what has to look at the data to know its form cannot be read back: types with
-/// `#[serde(untagged)]`, `#[serde(tag = …)]`, `#[serde(flatten)]`, or `#[serde(skip_serializing_if = …)]`. A request with one fails with
+/// `#[serde(untagged)]`, `#[serde(tag = …)]`, `#[serde(flatten)]`, or `#[serde(skip_serializing_if = …)]`, and with them
+/// `serde_json::Value`, which is best sent as its text. A request with one fails with
 /// an error that says so. It is noticed where it is read: what stands behind such a value in the same request is lost there. Trusts
 /// are kept until the end of the runtime, and the other end of a stream waits; so send the ends of streams in requests of their own.
 ///
@@ -57,6 +58,20 @@ unsafe impl<T: Serialize + DeserializeOwned + Send + 'static> NoRef for Serde<T>
     }
 }
 
+/// As the value itself, so that it may be a field of a type that derives both serde's traits and `NoRef`.
+impl<T: Serialize> Serialize for Serde<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+}
+
+/// As the value itself.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Serde<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::deserialize(from).map(Self)
+    }
+}
+
 fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a text")
@@ -65,7 +80,6 @@ fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use serde::{Deserialize, Serializer};
     use std::rc::Rc;
 
     #[derive(Serialize, Deserialize, Debug)]
@@ -82,6 +96,24 @@ mod tests {
             let error = Decoder::decoded::<Serde<Value>>(&bytes).unwrap_err().to_string();
             assert!(error.contains("Value") && error.contains("untagged"), "{error}");
         }
+    }
+
+    #[derive(Serialize, Deserialize, gossamer_macros::NoRef, Debug, PartialEq)]
+    struct Both {
+        count: u64,
+        names: Serde<Vec<String>>,
+    }
+
+    #[test]
+    fn a_field_may_travel_by_serde_in_a_type_that_serde_writes_as_well() {
+        let both = || Both { count: 3, names: Serde(vec!["tea".to_owned()]) };
+        let bytes = Encoder::encoded(both()).unwrap();
+        assert_eq!(Decoder::decoded(&bytes), Ok(both()));
+        let bytes = Encoder::encoded(Serde(both())).unwrap();
+        assert_eq!(Decoder::decoded(&bytes), Ok(Serde(both())));
+        let plain: (u64, Vec<String>) =
+            postcard::from_bytes(&postcard::to_allocvec(&both()).unwrap()).unwrap();
+        assert_eq!(plain, (3, vec!["tea".to_owned()]));
     }
 
     /// Cannot be written.
