@@ -1,4 +1,4 @@
-//! A queue whose every value goes to every receiver.
+//! A queue whose every value goes to every receiver. Its ends stay on their node: see [`sync`](crate::sync).
 //!
 //! ```
 //! use gossamer::sync::broadcast;

@@ -17,9 +17,11 @@
 //! | [`Barrier`] | everybody waits until all have arrived |
 //! | [`Mutex`], [`RwLock`] | exclusive access to a value, which may be held across blocking calls |
 //!
-//! Each is a handle: a clone is the same channel or lock. Handles travel to other fibers of their node, as captures of
-//! [`spawn`](crate::spawn) or in a property; like sockets they stay on it: sending one to another node is an error
-//! that names the type. Between nodes use a [`Trust`](crate::Trust), or [`stream::channel`](crate::stream::channel).
+//! Each is a handle: a clone is the same channel or lock. Handles travel to other fibers of their node, as captures
+//! of [`spawn`](crate::spawn) or in a property; like sockets they stay on it: sending one to another node is an error
+//! that names the type. `spawn` starts a fiber that captures a handle on this node, so a pipeline of fibers with
+//! channels between them runs on the workers of one node. Between nodes use a [`Trust`](crate::Trust) with a queue in
+//! it, a [`DistQueue`](crate::collections::DistQueue), or [`stream::channel`](crate::stream::channel).
 //!
 //! # Which to use
 //! Data that several workers use belongs in a property: a [`Trust`](crate::Trust) needs no lock, cannot deadlock, and works on every

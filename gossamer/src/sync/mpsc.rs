@@ -1,4 +1,4 @@
-//! A queue of values with many senders and one receiver.
+//! A queue of values with many senders and one receiver. Its ends stay on their node: see [`sync`](crate::sync).
 //!
 //! ```
 //! use gossamer::sync::mpsc;

@@ -1,4 +1,4 @@
-//! A channel for a single value.
+//! A channel for a single value. Its ends stay on their node: see [`sync`](crate::sync).
 //!
 //! ```
 //! use gossamer::sync::oneshot;

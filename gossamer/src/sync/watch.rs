@@ -1,4 +1,4 @@
-//! The latest value, and notification of changes.
+//! The latest value, and notification of changes. Its ends stay on their node: see [`sync`](crate::sync).
 //!
 //! ```
 //! use gossamer::sync::watch;
