@@ -38,8 +38,10 @@ const CLOCK_EVERY: u32 = 32;
 const OFFERS: u32 = 20;
 /// and of a worker without sockets if others have accepted some. They take as long as it would spin.
 const OFFERS_TO_OTHERS: u32 = 100;
-/// An offer that nobody accepts takes less than this.
+/// An offer that nobody accepts takes less than this,
 const OFFER_TIME: Duration = Duration::from_micros(5);
+/// or this if workers share processors: a peer that offers at once as well gives the processor back sooner.
+const OFFER_TIME_AMONG_WORKERS: Duration = Duration::from_micros(1);
 /// An offer accepted by somebody that does not wait for the worker takes more than this,
 const LONG: Duration = Duration::from_micros(500);
 /// or this if workers share processors: then all others may have their turns before the worker runs again.
@@ -62,6 +64,8 @@ pub(crate) struct Idleness {
     offers: Cell<u32>,
     /// It has slept since.
     has_slept: Cell<bool>,
+    /// Somebody has accepted an offer that took this long.
+    accepted: Duration,
     /// An offer takes long if it takes longer than this, unless the worker watches sockets.
     long: Duration,
     /// A socket has had something since.
@@ -101,6 +105,7 @@ impl Idleness {
             turns: Cell::default(),
             offers: Cell::default(),
             has_slept: Cell::default(),
+            accepted: if is_crowded { OFFER_TIME_AMONG_WORKERS } else { OFFER_TIME },
             long: if is_crowded { LONG_AMONG_WORKERS } else { LONG },
             by_socket: Cell::default(),
             learns: Cell::default(),
@@ -244,7 +249,7 @@ impl Idleness {
         let is_long = time >= if learns { LONG } else { self.long };
         // After one long turn another worker offers the processor, too.
         let goes_on = self.was_long.replace(is_long) && is_long;
-        if time < OFFER_TIME {
+        if time < self.accepted {
             return;
         }
         let (company, memory, next) = match (learns, is_long) {

@@ -112,6 +112,15 @@ fn turns_of_many_workers_that_share_processors_are_not_taken_for_such_a_program_
 }
 
 #[test]
+fn a_worker_of_the_same_processor_that_offers_at_once_as_well_is_noticed() {
+    for (is_crowded, company) in [(false, Company::Nobody), (true, Company::Brief)] {
+        let idleness = Idleness::new(Arc::default(), is_crowded);
+        idleness.note_offer(OFFER_TIME_AMONG_WORKERS);
+        assert_eq!(idleness.company.get(), company);
+    }
+}
+
+#[test]
 fn one_long_turn_of_another_worker_is_not_taken_for_a_program_that_does_not_wait() {
     let idleness = uncrowded();
     for time in [OFFER_TIME, LONG, OFFER_TIME, LONG, Duration::ZERO, LONG] {
