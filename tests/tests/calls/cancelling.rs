@@ -42,7 +42,7 @@ fn a_fiber_that_is_cancelled_before_it_begins_never_begins() {
         static RUN: AtomicUsize = AtomicUsize::new(0);
         let tally = Tally::new();
         // The turn begins here: none of the next calls lets other fibers run.
-        drop(entrust(()));
+        entrust(()).apply(|()| ());
         let held = tally.value();
         let local = spawn_local(move || {
             let _held = held;

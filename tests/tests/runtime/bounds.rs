@@ -1,12 +1,10 @@
 //! Nothing grows without bound, and nobody starves beside a busy neighbour.
 
-use gossamer::{Trust, Trustee, entrust, spawn_local, spawn_on_with, yield_now};
+use gossamer::{Trust, Trustee, entrust, spawn_on_with};
 use integration_tests::{Tally, in_runtime, isolated, near_and_far, resident_bytes, wait_until, workers};
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
@@ -89,35 +87,6 @@ fn a_fiber_that_always_applies_starves_neither_fibers_nor_timers_nor_requests() 
         wait_until(|| tally.is_even());
         STOP.store(true, Ordering::Relaxed);
         busy.join();
-    });
-}
-
-#[test]
-fn a_fiber_that_computes_between_its_calls_lets_others_run_after_few_of_them() {
-    in_runtime(1, || {
-        let (rounds, number) = (Rc::new(Cell::new(0_u64)), entrust(0_u64));
-        let counted = Rc::clone(&rounds);
-        let other = spawn_local(move || {
-            while counted.get() < u64::MAX {
-                counted.set(counted.get() + 1);
-                yield_now();
-            }
-        });
-        let (mut seen, mut calls, mut most) = (0, 0, 0);
-        for step in 0..400 {
-            number.apply(|number| *number += 1);
-            let begin = Instant::now();
-            while begin.elapsed() < Duration::from_micros(200) {}
-            calls = if rounds.get() == seen { calls + 1 } else { 1 };
-            seen = rounds.get();
-            // A turn of fast calls may have come before.
-            if step >= 300 {
-                most = most.max(calls);
-            }
-        }
-        assert!(most <= 3, "{most} calls in a row");
-        rounds.set(u64::MAX);
-        other.join();
     });
 }
 
