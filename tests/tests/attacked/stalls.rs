@@ -4,10 +4,12 @@ use crate::said::until_it_says;
 use gossamer::{Trust, Trustee, yield_now};
 use integration_tests::workers;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker() {
     static TABLE: OnceLock<u64> = OnceLock::new();
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
     let texts = &[
         "worker 0 has stood still for",
         "in the fiber spawned at tests/tests/attacked/stalls.rs:",
@@ -20,8 +22,11 @@ fn a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker() {
             gossamer::run(workers(2), || {
                 let number = gossamer::entrust(5_u64);
                 let get = |number: Trust<u64>| {
+                    ASKED.fetch_add(1, Ordering::Relaxed);
                     *TABLE.get_or_init(|| {
-                        yield_now();
+                        while ASKED.load(Ordering::Relaxed) < 2 {
+                            yield_now();
+                        }
                         number.apply(|number| *number)
                     })
                 };
