@@ -211,22 +211,24 @@ impl Drop for Leader {
 }
 
 fn abort(others: &[Mutex<MessageWriter>]) {
-    others.iter().for_each(|other| say_last(other, Control::Abort));
+    say_last(others, &Control::Abort);
 }
 
-/// Tells another node something before this one ends.
-pub(super) fn say_last(other: &Mutex<MessageWriter>, message: Control) {
+/// Tells other nodes something before this one ends.
+pub(super) fn say_last<'a>(others: impl IntoIterator<Item = &'a Mutex<MessageWriter>>, message: &Control) {
+    // For all of them together: many may be stopped.
     let due = Instant::now() + LAST_WORDS;
-    loop {
+    for other in others {
         // Who holds the lock for longer than a moment is writing to a node that does not read.
-        match other.try_lock() {
-            Ok(mut writer) => {
-                let patient = writer.socket().set_patience(LAST_WORDS);
-                let _unheard = patient.and_then(|()| writer.send(message));
-                return;
+        let writer = loop {
+            match other.try_lock() {
+                Err(_) if Instant::now() < due => thread::sleep(Duration::from_millis(1)),
+                outcome => break outcome,
             }
-            Err(_) if Instant::now() >= due => return,
-            Err(_) => thread::sleep(Duration::from_millis(1)),
+        };
+        if let Ok(mut writer) = writer {
+            let patient = writer.socket().set_patience(LAST_WORDS);
+            let _unheard = patient.and_then(|()| writer.send(message.clone()));
         }
     }
 }

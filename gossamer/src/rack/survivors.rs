@@ -113,7 +113,7 @@ impl Survivors {
         for (_, socket) in self.neighbours().filter(|(node, _)| *node > self.node) {
             let _unheard = send(socket, REPORTED, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         }
-        lock(&self.above).iter().for_each(|writer| say_last(writer, Control::Reported));
+        say_last(lock(&self.above).iter().map(|writer| &**writer), &Control::Reported);
     }
 
     /// This node cannot start, and its program may go on without the others: it does not end with them.

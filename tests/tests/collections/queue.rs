@@ -144,7 +144,7 @@ fn drain_between_loops() {
     let (looped, counted) = (queue.clone(), done.clone());
     let fiber = spawn_local(move || looped.par_for_each_with(const { count_one }, counted));
     yield_now();
-    // It takes what the loop has not begun with, or nothing, and the loop ends.
+    // Before the loop begins, or when it has ended.
     let left = queue.drain();
     fiber.join();
     assert_eq!(done.apply(|done| *done) + left.len(), 1000);
