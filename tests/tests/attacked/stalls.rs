@@ -76,3 +76,27 @@ fn the_join_of_a_thread_that_uses_a_trust_is_named_with_what_to_use_instead() {
         },
     );
 }
+
+#[test]
+#[gossamer::delegate]
+fn a_fiber_that_keeps_its_worker_is_named_with_the_call_behind_which_it_does() {
+    let texts = &[
+        "worker 0 has been held up for",
+        "by the fiber spawned at tests/tests/attacked/stalls.rs:",
+        ", since its call at tests/tests/attacked/stalls.rs:",
+        "gossamer::unblock",
+    ];
+    until_it_says(
+        |_| (),
+        texts,
+        || {
+            gossamer::run(workers(2), || {
+                let numbers = Trustee::all()[1].entrust(Vec::<u64>::new());
+                numbers.apply(|numbers| numbers.push(1));
+                loop {
+                    std::hint::spin_loop();
+                }
+            });
+        },
+    );
+}

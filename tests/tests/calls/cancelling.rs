@@ -88,6 +88,7 @@ fn fibers_that_are_not_cancelled_go_on_beside_one_that_is() {
                 }
             }
         });
+        yield_now(); // it begins
         stubborn.cancel();
         let others: Vec<_> = (0..20)
             .map(|_| {

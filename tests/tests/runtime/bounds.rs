@@ -1,10 +1,12 @@
 //! Nothing grows without bound, and nobody starves beside a busy neighbour.
 
-use gossamer::{Trust, Trustee, entrust, spawn_on_with};
+use gossamer::{Trust, Trustee, entrust, spawn_local, spawn_on_with, yield_now};
 use integration_tests::{Tally, in_runtime, isolated, near_and_far, resident_bytes, wait_until, workers};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
@@ -101,6 +103,51 @@ fn a_property_is_made_in_the_initialiser_of_a_static_whoever_waits_for_it() {
             fibers.into_iter().for_each(|fiber| fiber.join());
             assert_eq!(NUMBERS.apply(|all| all.len()), 1000);
         });
+    });
+}
+
+#[test]
+fn a_fiber_that_computes_between_its_calls_lets_others_run_after_few_of_them() {
+    in_runtime(1, || {
+        let (rounds, number) = (Rc::new(Cell::new(0_u64)), entrust(0_u64));
+        let counted = Rc::clone(&rounds);
+        let other = spawn_local(move || {
+            while counted.get() < u64::MAX {
+                counted.set(counted.get() + 1);
+                yield_now();
+            }
+        });
+        // Fast ones before do not make it wait longer than once.
+        (0..1000).for_each(|_| number.apply(|number| *number += 1));
+        let (mut seen, mut calls, mut most) = (0, 0, [0; 2]);
+        for step in 0..400 {
+            number.apply(|number| *number += 1);
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_micros(200) {}
+            calls = if rounds.get() == seen { calls + 1 } else { 1 };
+            seen = rounds.get();
+            let phase = usize::from(step >= 200);
+            most[phase] = most[phase].max(calls);
+        }
+        assert!(most[0] <= 170 && most[1] <= 2, "{most:?} calls in a row");
+        rounds.set(u64::MAX);
+        other.join();
+    });
+}
+
+#[test]
+fn a_fiber_that_was_suspended_between_its_calls_does_not_let_others_run_for_them() {
+    in_runtime(1, || {
+        let number = entrust(0_u64);
+        let runs = Rc::new(Cell::new(0_u64));
+        for _ in 0..400 {
+            gossamer::sleep(Duration::from_micros(150));
+            let (before, counted) = (runs.get(), Rc::clone(&runs));
+            let other = spawn_local(move || counted.set(counted.get() + 1));
+            number.apply(|number| *number += 1);
+            assert_eq!(runs.get(), before, "the call let the other fiber run");
+            other.join();
+        }
     });
 }
 

@@ -32,6 +32,15 @@ impl Fiber {
         self.resumed.get()
     }
 
+    /// The turn of its worker in which the running fiber was resumed last, and the number of its job there: the same
+    /// pair again only if the job has not been suspended.
+    ///
+    /// # Panics
+    /// If no fiber is running on this thread.
+    pub(crate) fn running_job() -> (u64, u64) {
+        Self::with_running(|fiber| (fiber.resumed.get(), fiber.description.get().serial))
+    }
+
     /// The addresses of the latches that it holds.
     pub(crate) fn latches(&self) -> Vec<usize> {
         let latches = self.notes.latches.take();

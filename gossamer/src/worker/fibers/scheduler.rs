@@ -28,7 +28,7 @@ const MANY: usize = 256;
 /// The fibers of one worker.
 pub(crate) struct Scheduler {
     worker: u32,
-    view: Arc<View>,
+    pub(super) view: Arc<View>,
     stacks: Rc<StackPool>,
     pub(super) fibers: RefCell<Vec<Option<Rc<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,

@@ -53,6 +53,7 @@ impl Worker {
         while !done() {
             Fiber::park_for(awaited);
         }
+        self.fibers.scheduler.view.note_call(awaited.at);
     }
 
     /// Suspends the running fiber until it is woken, maybe spuriously; unwinds it if it is cancelled.
@@ -75,6 +76,9 @@ impl Worker {
             self.unwind_later_until(Fiber::take_notification);
         } else {
             Fiber::park(cancellable);
+            if let Some(wait) = self.running().wait() {
+                self.fibers.scheduler.view.note_call(wait.at);
+            }
         }
     }
 
@@ -130,15 +134,17 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn take_turn_to_apply(&self) {
         if !self.has_turn() {
-            self.end_turn();
+            self.look_at_turn();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn end_turn(&self) {
-        self.fibers.turn.begin();
-        self.yield_now();
+    fn look_at_turn(&self) {
+        if self.fibers.turn.look() {
+            self.yield_now();
+            self.fibers.turn.begin();
+        }
     }
 
     #[inline(always)]

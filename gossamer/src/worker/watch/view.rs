@@ -15,6 +15,8 @@ pub(crate) struct View {
     is_unswept: AtomicBool,
     /// Where the running fiber was spawned.
     running: StaticRef<Location<'static>>,
+    /// Where it has made the call that it was last suspended in, if that is known.
+    called: StaticRef<Location<'static>>,
     thread: OnceLock<ThreadFiles>,
     served: ServedView,
 }
@@ -25,6 +27,7 @@ impl View {
             turns: AtomicU64::new(0),
             is_unswept: AtomicBool::new(false),
             running: StaticRef::none(),
+            called: StaticRef::none(),
             thread: OnceLock::new(),
             served: ServedView::new(),
         }
@@ -47,7 +50,14 @@ impl View {
     /// Called by the worker: which fiber runs from here on.
     #[inline(always)]
     pub(crate) fn note_running(&self, spawned_at: Option<&'static Location<'static>>) {
+        self.called.set(None);
         self.running.set(spawned_at);
+    }
+
+    /// Called by the worker: the running fiber goes on behind its call at this place.
+    #[inline(always)]
+    pub(crate) fn note_call(&self, at: &'static Location<'static>) {
+        self.called.set(Some(at));
     }
 
     /// Called by the worker: a look for unused memory may find some.
@@ -79,7 +89,13 @@ impl View {
     pub(crate) fn runs(&self) -> Option<String> {
         match (self.served.running(), self.running.get()) {
             (Some(operation), _) => Some(format!("the delegated closure {operation}")),
-            (None, Some(place)) => Some(format!("the fiber spawned at {place}")),
+            (None, Some(place)) => {
+                // Maybe of the fiber before or behind it, if the worker goes on meanwhile.
+                // A trait's method of std calls for others: that line helps nobody.
+                let call = self.called.get().filter(|at| !at.file().starts_with("/rustc/"));
+                let call = call.map(|at| format!(", since its call at {at}"));
+                Some(format!("the fiber spawned at {place}{}", call.unwrap_or_default()))
+            }
             (None, None) => None,
         }
     }
