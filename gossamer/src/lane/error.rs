@@ -30,14 +30,14 @@ struct Inner {
     untaken: Untaken,
 }
 
-/// Whether an error is still on its way, and may never be taken.
+/// What nobody may ever take an error from: then it is still on its way.
 #[derive(Default)]
-struct Untaken(bool);
+struct Untaken(Option<&'static str>);
 
 impl Clone for Untaken {
     /// The copy counts as taken.
     fn clone(&self) -> Self {
-        Self(false)
+        Self(None)
     }
 }
 
@@ -52,8 +52,8 @@ impl Eq for Untaken {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.untaken.0 {
-            self.print_untaken();
+        if let Some(dropped) = self.untaken.0 {
+            self.print_untaken(dropped);
         }
     }
 }
@@ -97,7 +97,7 @@ impl DelegationError {
             operation: ClosurePath(operation).to_string(),
             worker,
             sent_from: None,
-            untaken: Untaken(false),
+            untaken: Untaken(None),
         }))
     }
 
@@ -105,15 +105,17 @@ impl DelegationError {
     #[cold]
     pub(crate) fn with_sender(mut self, place: &'static Location<'static>) -> Self {
         self.0.sent_from.get_or_insert(place);
-        self.0.untaken.0 = false;
+        self.0.untaken.0 = None;
         self
     }
 
-    /// The same error of a fiber, which is printed when it is dropped, unless it was taken before
-    /// ([`with_sender`](Self::with_sender)). Fibers that the end of a runtime cancels are not reported.
+    /// The same error, which is printed when it is dropped, unless it was taken before
+    /// ([`with_sender`](Self::with_sender)): from what was `dropped`, as the report says it. What the end of a runtime
+    /// cancels is not reported.
     #[cold]
-    pub(crate) fn printed_unless_taken(mut self) -> Self {
-        self.0.untaken.0 = !matches!(self.0.reason, Reason::Ended | Reason::Cancelled);
+    pub(crate) fn printed_unless_taken(mut self, dropped: &'static str) -> Self {
+        self.0.untaken.0 =
+            Some(dropped).filter(|_| !matches!(self.0.reason, Reason::Ended | Reason::Cancelled));
         self
     }
 
@@ -121,7 +123,7 @@ impl DelegationError {
     /// crate around a closure of the user's, whose own caller is told of it: nobody knows the calls in between.
     #[cold]
     pub(crate) fn resume(mut self) -> ! {
-        self.0.untaken.0 = false;
+        self.0.untaken.0 = None;
         match mem::replace(&mut self.0.reason, Reason::Ended) {
             Reason::Panicked { message, place } => catch::resume(Caught { message, place }),
             reason => {
@@ -262,8 +264,8 @@ pub(crate) fn report(error: DelegationError, sent_from: &'static Location<'stati
 
 impl Inner {
     #[cold]
-    fn print_untaken(&self) {
-        print(&format!("gossamer: a fiber whose handle was dropped has failed: {self}\n"));
+    fn print_untaken(&self, dropped: &str) {
+        print(&format!("gossamer: {dropped} was dropped has failed: {self}\n"));
     }
 }
 
@@ -311,7 +313,7 @@ unsafe impl NoRef for DelegationError {
         let Inner { reason, operation, worker, .. } = &mut *self.0;
         let (reason, operation, worker) =
             (mem::replace(reason, Reason::Ended), mem::take(operation), *worker);
-        self.0.untaken.0 = false;
+        self.0.untaken.0 = None;
         let (kind, message, place) = match reason {
             Reason::Panicked { message, place } => (0, message, place),
             Reason::Ended => (1, String::new(), None),
@@ -333,6 +335,6 @@ unsafe impl NoRef for DelegationError {
             4 => Reason::NoStack { message },
             _ => return Err(Malformed::instead_of::<Self>()),
         };
-        Ok(Self(Box::new(Inner { reason, operation, worker, sent_from: None, untaken: Untaken(false) })))
+        Ok(Self(Box::new(Inner { reason, operation, worker, sent_from: None, untaken: Untaken(None) })))
     }
 }

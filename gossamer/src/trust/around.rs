@@ -2,7 +2,6 @@
 
 use crate::DelegationError;
 use crate::lane::error::Origin;
-use crate::structures::oneshot;
 use crate::trust::unawaited::or_report;
 use crate::trust::{NoRef, Pending, Trust};
 use std::panic::Location;
@@ -21,11 +20,11 @@ impl<T: 'static> Trust<T> {
     where
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
-        let (sender, receiver) = oneshot::channel();
         let target = self.target();
-        target.call_to::<N, _, _, _>(closure, arguments, sender);
+        let origin = Origin::of::<N>(self.handle().trustee, sent_from);
+        let pending = target.call_async::<N, _, _, _>(closure, arguments, origin);
         target.send_first();
-        Pending::new(receiver, Origin::of::<N>(self.handle().trustee, sent_from))
+        pending
     }
 
     /// Like `apply_with_then`.

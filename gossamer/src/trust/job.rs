@@ -11,7 +11,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 /// The outcome of a fiber on its way to a handle: its error is printed if nobody takes it.
 pub(super) fn or_printed<U>(outcome: Result<U, DelegationError>) -> Result<U, DelegationError> {
-    outcome.map_err(DelegationError::printed_unless_taken)
+    outcome.map_err(|error| error.printed_unless_taken("a fiber whose handle"))
 }
 
 /// Runs the body of a fiber and sends its outcome.

@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 /// A result that is on its way: what [`Trust::apply_async`](crate::Trust::apply_async) returns.
 ///
 /// [`wait`](Self::wait) for it in a fiber or on a thread, or `.await` it in any async runtime: the answer wakes the
-/// waiter. Dropping it does not stop the request.
+/// waiter. Dropping it does not stop the request; if that fails, the error is printed.
 ///
 /// In a fiber use [`block_on`](crate::block_on) to await several of them. Another executor that runs in a fiber
 /// (`block_on` of the crates `futures` or `tokio`) does not know fibers and would block the whole worker, so there

@@ -9,7 +9,6 @@ use crate::lane::catch;
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
-use crate::structures::oneshot;
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
 use crate::trust::snapshot::{Snapshot, Version};
@@ -318,12 +317,10 @@ impl<T: NoRef + Sync + Clone> Replica<T> {
         version: (ReplicaId, u64, Vec<u8>),
         origin: Origin,
     ) -> Pending<()> {
-        let (sender, receiver) = oneshot::channel();
         let target: Target<'_, Root> =
             Target { shared, number: shared.base + worker as u32, property: ROOT, of: PhantomData };
         let arrive = |_: &mut Root, version: (ReplicaId, u64, Vec<u8>)| Self::arrive(version);
-        target.call_to::<Replication<T>, _, _, _>(arrive, version, sender);
-        Pending::new(receiver, origin)
+        target.call_async::<Replication<T>, _, _, _>(arrive, version, origin)
     }
 
     /// At another node: a version has arrived.

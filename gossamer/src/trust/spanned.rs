@@ -1,11 +1,11 @@
 //! Delegating in the span of the caller (feature `tracing`): the span goes along with the arguments, and the closure is wrapped in one that
 //! enters it. So no layer below knows of spans, and a request without one is as it would be without the feature.
 
-use crate::lane::error::DelegationError;
+use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::Delegated;
 #[cfg(feature = "tracing")]
 use crate::spans::{Sender, is_on};
-use crate::structures::oneshot::OneshotSender;
+use crate::structures::oneshot::{self, OneshotSender};
 use crate::trust::call::{From, Target};
 use crate::trust::cancel::SentJob;
 #[cfg(feature = "tracing")]
@@ -104,36 +104,35 @@ impl<T: 'static> Target<'_, T> {
         self.call_as_it_is_then::<N, _, _, _, _>(closure, arguments, then);
     }
 
-    /// Applies a closure and sends the outcome to a one-shot, from wherever the caller stands.
-    pub(crate) fn call_to<N, C, U, F>(
-        &self,
-        closure: F,
-        arguments: C,
-        to: OneshotSender<Result<U, DelegationError>>,
-    ) where
+    /// Applies a closure, from wherever the caller stands, and does not wait.
+    pub(crate) fn call_async<N, C, U, F>(&self, closure: F, arguments: C, origin: Origin) -> Pending<U>
+    where
         C: NoRef,
         U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
+        let (sender, receiver) = oneshot::channel();
+        let (then, pending) = (or_printed(sender, origin), Pending::new(receiver, origin));
         #[cfg(feature = "tracing")]
         if let Some(sender) = Sender::current() {
             let closure = inside::<N, _, _, _, _>(closure);
-            return self.call_as_it_is_to::<N, _, _, _>(closure, (sender, arguments), to);
+            self.call_as_it_is_async::<N, _, _, _>(closure, (sender, arguments), then);
+            return pending;
         }
-        self.call_as_it_is_to::<N, _, _, _>(closure, arguments, to);
+        self.call_as_it_is_async::<N, _, _, _>(closure, arguments, then);
+        pending
     }
 
-    fn call_as_it_is_to<N, C, U, F>(
+    fn call_as_it_is_async<N, C, U, F>(
         &self,
         closure: F,
         arguments: C,
-        to: OneshotSender<Result<U, DelegationError>>,
+        then: impl FnOnce(Result<U, DelegationError>) + Send + 'static,
     ) where
         C: NoRef,
         U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send,
     {
-        let then = to.into_callback();
         worker::with(|current| {
             let (here, trustee) = match self.from(current) {
                 From::Worker(here, trustee) => (here, trustee),
@@ -231,5 +230,17 @@ struct Spanned<N, L>(L, PhantomData<fn() -> N>);
 impl<N: 'static, T, C, U, L: Launch<T, C, U>> Launch<T, (Sender, C), U> for Spanned<N, L> {
     fn run(self, cell: Arc<HeldCell<T>>, (sender, arguments): (Sender, C)) -> U {
         sender.run::<N, _>(|| self.0.run(cell, arguments))
+    }
+}
+
+/// The callback that sends an outcome on its way to a [`Pending`]: its error is printed if nobody takes it. Its type
+/// depends on that of the result only, wherever it is made.
+fn or_printed<U>(
+    to: OneshotSender<Result<U, DelegationError>>,
+    origin: Origin,
+) -> impl FnOnce(Result<U, DelegationError>) + use<U> {
+    move |outcome| {
+        let printed = |error| origin.complete(error).printed_unless_taken("a request whose `Pending`");
+        to.send(outcome.map_err(printed));
     }
 }

@@ -102,6 +102,32 @@ fn a_runtime_that_cannot_start_says_why_and_nothing_else() {
 }
 
 #[test]
+fn the_error_of_a_request_whose_pending_was_dropped_is_printed_once() {
+    let body = || {
+        gossamer::run(workers(2), || {
+            for trustee in gossamer::Trustee::all() {
+                let list = trustee.entrust(Vec::<u64>::new());
+                drop(list.apply_async(|list| list[3]));
+                let late = list.apply_async(|list| list[4]);
+                assert_eq!(list.apply(|list| list.len()), 0);
+                drop(late);
+                assert!(list.apply_async(|list| list[5]).try_wait().is_err());
+            }
+        });
+    };
+    let ended = in_child(|_| (), body);
+    assert!(ended.status.success(), "{}", ended.errors);
+    for (index, times) in [("index is 3", 2), ("index is 4", 2), ("index is 5", 0)] {
+        let is_told = |line: &&str| {
+            line.starts_with("gossamer: a request whose `Pending` was dropped has failed: ")
+                && line.contains(index)
+                && line.contains("(sent from tests/tests/words/mistakes.rs:")
+        };
+        assert_eq!(ended.errors.lines().filter(is_told).count(), times, "{}", ended.errors);
+    }
+}
+
+#[test]
 fn a_panic_of_a_fiber_that_nobody_joins_is_printed_and_changes_no_exit_status() {
     let ended = in_child(
         |_| (),
