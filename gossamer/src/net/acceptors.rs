@@ -63,8 +63,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)]
 /// If the address is malformed or unknown, or a worker cannot listen there: the error names it. Then none listens.
 ///
 /// # Panics
-/// If `serve` captures something; on a thread that is not a worker; and in a delegated closure or a callback, which
-/// cannot wait.
+/// If `serve` or `state` cannot go to another node ([Delegated closures](crate::Trust#delegated-closures)); on a thread
+/// that is not a worker; and in a delegated closure or a callback, which cannot wait.
 #[track_caller]
 pub fn serve<A: ToSocketAddrs, C: NoRef + Clone, F>(address: A, serve: F, state: C) -> io::Result<Acceptors>
 where

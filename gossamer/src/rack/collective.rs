@@ -25,9 +25,8 @@ use crate::{NoRef, WithoutCaptures};
 /// ```
 ///
 /// # Panics
-/// If `f` panics, captures something, or cannot go to other nodes ([Delegated
-/// closures](crate::Trust#delegated-closures)); where the caller cannot wait; on a thread that is not a worker; and
-/// while the caller unwinds from a panic.
+/// If `f` panics, or cannot go to other nodes ([Delegated closures](crate::Trust#delegated-closures)); where the caller
+/// cannot wait; on a thread that is not a worker; and while the caller unwinds from a panic.
 #[track_caller]
 pub fn on_each_node<C: NoRef + Clone, U: NoRef, F>(f: F, arguments: C) -> Vec<U>
 where

@@ -96,9 +96,9 @@ impl Workers {
     ///
     /// # Panics
     /// If `f` panics on one of them: with the first such panic, after all others have ended. These are cancelled: the
-    /// blocking call in which they wait, or their next one, unwinds them. If `f` captures something, or cannot go to
-    /// other nodes ([Delegated closures](crate::Trust#delegated-closures)); where the caller cannot wait; on a thread
-    /// that is not a worker; and while the caller unwinds from a panic.
+    /// blocking call in which they wait, or their next one, unwinds them. If `f` cannot go to other nodes ([Delegated
+    /// closures](crate::Trust#delegated-closures)); where the caller cannot wait; on a thread that is not a worker; and
+    /// while the caller unwinds from a panic.
     #[track_caller]
     pub fn each<U: NoRef, F>(&self, f: F) -> Vec<U>
     where

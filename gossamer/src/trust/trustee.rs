@@ -145,7 +145,7 @@ impl Trustee {
     /// ```
     ///
     /// # Panics
-    /// If `make` panics or captures something; where the caller cannot wait; and if the runtime has ended.
+    /// If `make` panics; where the caller cannot wait; and if the runtime has ended.
     #[track_caller]
     pub fn entrust_with<C: NoRef, T: 'static, F>(&self, make: F, arguments: C) -> Trust<T>
     where
