@@ -15,8 +15,7 @@ use std::time::Duration;
 /// |---|---|---|
 /// | [`threads`](Config::threads) | `GOSSAMER_THREADS` | one per processor this process may use |
 /// | [`stack_size`](Config::stack_size) | `GOSSAMER_STACK_KIB` | 256 KiB |
-/// | [`fabric`](Config::fabric) | `GOSSAMER_FABRIC` (`auto`, `shm`, `tcp` or `verbs`) | the best there is for each
-/// two nodes |
+/// | [`fabric`](Config::fabric) | `GOSSAMER_FABRIC` (`auto`, `shm`, `tcp` or `verbs`) | the best for each pair of nodes |
 /// | [`protection`](Config::protection) | `GOSSAMER_PROTECTION` (`checked`, `authenticated` or `encrypted`) | `checked` |
 /// | [`backlog`](Config::backlog) | `GOSSAMER_BACKLOG` | 1,048,576 requests |
 /// | [`blocking_threads`](Config::blocking_threads) | `GOSSAMER_BLOCKING_THREADS` | 512 |
@@ -68,7 +67,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The number of workers.
+    /// The number of workers, from 1 to 4096.
     ///
     /// ```
     /// let config = gossamer::Config::default().threads(2);
@@ -79,9 +78,8 @@ impl Config {
         self
     }
 
-    /// Bytes of stack of each spawned fiber (the first one has 8 MiB), rounded up to whole pages of 4 KiB, at least
-    /// 16 KiB. A guard page comes on top.
-    /// Only the pages that a fiber touches take memory.
+    /// Bytes of stack of each spawned fiber (the first one has 8 MiB), rounded up to whole pages of 4 KiB: from 16 KiB
+    /// to 1 GiB. A guard page comes on top. Only the pages that a fiber touches take memory.
     ///
     /// ```
     /// let config = gossamer::Config::default().stack_size(64 * 1024);
