@@ -25,9 +25,9 @@ use proc_macro::TokenStream;
 /// the same texts, but without its type and its sources, is returned instead. For any other `Result` whose error is
 /// not `Send`, the error is printed, as `main` would, and the process ends with status 1.
 ///
-/// `#[gossamer::main(threads = N)]` sets
-/// the number of workers, as any constant expression; the default is one per core. The environment variable
-/// `GOSSAMER_THREADS` overrides both. Delegated closures in the body may capture variables, as under [`macro@delegate`].
+/// `#[gossamer::main(threads = N)]` sets the number of workers, as any constant expression; the default is one for each
+/// processor that the process may use. The environment variable `GOSSAMER_THREADS` overrides both. Delegated closures
+/// in the body may capture variables, as under [`macro@delegate`].
 ///
 /// It may also be put on other functions than `main`, for example below `#[test]`.
 #[proc_macro_attribute]
@@ -38,8 +38,10 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Lets delegated closures capture variables, and makes the methods of a property callable on its `Trust`.
 ///
 /// # On a function
-/// Closures passed to `apply`, `apply_then`, `apply_async`, `try_apply`, `launch`, `launch_then`, `gossamer::spawn`,
-/// `gossamer::spawn_on` and a trustee's `spawn` may capture variables. What they capture travels with them, by value:
+/// These closures may capture variables: those passed to `apply`, `launch` and their like (`apply_then`, `apply_async`,
+/// `apply_unawaited`, `apply_into`, `try_apply`, `launch_read`, …), to `gossamer::spawn`, `gossamer::spawn_on` and a
+/// trustee's `spawn`, to `Workers::each`, to the updates and loops of collections, and to `apply_batch` and `map_all`
+/// of a `Sharded`. What they capture travels with them, by value:
 ///
 /// - Each captured variable must be `NoRef`. The whole variable travels, even if only a field of it is used.
 /// - It is moved (or copied) whether or not the closure is `move`. A `move` closure may change its copy of a `mut`
@@ -53,9 +55,9 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `rack::on_each_node`, `apply_archived`, `Sharded::with`, `Sharded::on`). A closure that is put into a variable
 /// first can be written as a constant there: `let add = const { |sum: &mut u64, n: u64| *sum += n };`.
 ///
-/// A closure at the end of a block counts as written in the call, and may capture what the block binds: `spawn({ let trust =
-/// trust.clone(); move || … })`. The block runs where it stands. (It must not have a label or items in it, nor be an
-/// argument of a form with explicit arguments.)
+/// A closure at the end of a block counts as written in the call, and may capture what the block binds: `spawn({ let
+/// trust = trust.clone(); move || … })`. The block runs where it stands. (It must not have a label or items in it, nor
+/// be an argument of a form with explicit arguments.)
 ///
 /// A closure in a variable may capture too, if the variable is only used for delegation: `let add = move |sum: &mut
 /// u64| *sum += n;`, `trust.apply(add)`. Its first parameter must be declared as a `&mut` (for `spawn` it has none),
@@ -64,8 +66,8 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// The macro sees names, not types, so it follows these rules:
 ///
-/// - `x.apply(|…| …)` with captures is a delegation, whatever `x` is. For a method of that name on a type of your own write
-///   `Type::apply(&x, |…| …)`, or put the closure in a variable (if its first parameter is not a `&mut`). So is
+/// - `x.apply(|…| …)` with captures is a delegation, whatever `x` is. For a method of that name on a type of your own
+///   write `Type::apply(&x, |…| …)`, or put the closure in a variable (if its first parameter is not a `&mut`). So is
 ///   `x.apply_with(|…| …, arguments)`.
 /// - A bare `spawn`, `par_for_each`, `on_each_node` or the like is gossamer's (rustc checks that it is);
 ///   `std::thread::spawn` is not.
