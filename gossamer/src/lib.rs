@@ -30,8 +30,8 @@
 //! - [`Trust`] offers several ways to delegate: [`apply`](Trust::apply) waits,
 //!   [`apply_then`](Trust::apply_then) calls back, [`apply_async`](Trust::apply_async) gives a [`Pending`],
 //!   [`Replies`] gather the results of many.
-//! - [`#[gossamer::delegate]`](macro@delegate) lets delegated closures of a function capture variables, and makes the methods
-//!   of a property methods of its trusts.
+//! - [`#[gossamer::delegate]`](macro@delegate) lets delegated closures of a function capture variables, and makes the
+//!   methods of a property methods of its trusts.
 //! - [`NoRef`] marks what may travel: owned data, without references.
 //! - [`Latch`] is for closures that have to wait.
 //! - [`rack`] is about nodes: several processes that are one program.
@@ -43,7 +43,8 @@
 //! - [`net`] has sockets for fibers, [`io`] copies bytes between them and files.
 //! - [`stream`] has streams that are written and read as memory.
 //! - [`metrics`](mod@metrics) has the counters of the workers, and counters that the program defines.
-//! - The feature `tracing` has the module `spans`: spans of the crate `tracing` across workers and nodes.
+//! - Features: `tls` has `net::tls`; `serde` and `rkyv` have `Serde` and `Archive`, for values of their types; `tracing`
+//!   has `spans`, which are those of that crate across workers and nodes; `may` has `spawn_may`.
 //!
 //! # What may block
 //! Fibers may block, in calls of this crate: `apply`, `join`, `wait`, [`sleep`], sockets of [`net`].
@@ -57,11 +58,12 @@
 //! [`without_suspending`] makes such code panic. [`spawn`] says more.
 //!
 //! # Order
-//! Requests of one fiber to one trustee are served in the order in which they were sent. Nothing is promised between fibers.
+//! Requests of one fiber to one trustee are served in the order in which they were sent. Nothing is promised between
+//! fibers.
 //!
 //! # The end
-//! When the first fiber returns, fibers that nobody joined are cancelled at their next blocking call, requests in flight
-//! are served, and all properties are dropped on their trustees. A trust that is used after that panics, or
+//! When the first fiber returns, fibers that nobody joined are cancelled at their next blocking call, requests in
+//! flight are served, and all properties are dropped on their trustees. A trust that is used after that panics, or
 //! returns [`Reason::Ended`].
 //!
 //! # Cost

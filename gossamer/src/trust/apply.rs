@@ -71,8 +71,10 @@ use std::sync::Arc;
 /// | [`try_apply`](Self::try_apply) | the fiber does | returned, or why there is none |
 /// | [`apply_then`](Self::apply_then) | nobody | given to a callback |
 /// | [`apply_async`](Self::apply_async) | whoever uses the [`Pending`] | from the [`Pending`] |
+/// | [`apply_into`](Self::apply_into) | whoever takes the next of several | from [`Replies`](crate::Replies) |
+/// | [`apply_unawaited`](Self::apply_unawaited) | nobody | none |
 ///
-/// A trustee serves the requests of one fiber in the order in which they were sent. What they cost: [`crate`](crate#cost).
+/// A trustee serves the requests of one fiber in the order in which they were sent. [What they cost](crate#cost).
 ///
 /// # Panics
 /// All blocking forms panic, at once and with advice, inside a delegated closure or a callback, which cannot wait.
@@ -102,8 +104,8 @@ impl<T: 'static> Trust<T> {
 
     /// Applies a closure to the property and returns its result.
     ///
-    /// The fiber waits while the other fibers of its worker run. On the trustee's own worker the closure runs within the
-    /// call; after 250 such calls, or 100 us of them, others run first, so that a loop of them starves nobody.
+    /// The fiber waits while the other fibers of its worker run. On the trustee's own worker the closure runs within
+    /// the call; after 250 such calls, or 100 us without a pause, others run first: a loop of them starves nobody.
     ///
     /// To wait for a limited time, use [`timeout`](crate::timeout) with [`apply_async`](Self::apply_async).
     /// The request is served all the same:
@@ -222,9 +224,9 @@ impl<T: 'static> Trust<T> {
 
     /// Applies a closure without waiting; `then` is called with its result, on this worker.
     ///
-    /// Many are gathered for one batch, which is sent when it is full or when the fiber waits, yields or ends: before it
-    /// computes for long, call [`yield_now`](crate::yield_now), or use [`apply_async`](Self::apply_async), which is sent
-    /// at once if the trustee has nothing else to do for this worker.
+    /// Many are gathered for one batch, which is sent when it is full or when the fiber waits, yields or ends: before
+    /// it computes for long, call [`yield_now`](crate::yield_now), or use [`apply_async`](Self::apply_async), which is
+    /// sent at once if the trustee has nothing else to do for this worker.
     ///
     /// `then` may capture anything. It must not block: it is not a fiber. If the closure panics, the error is printed
     /// and `then` is dropped. A fiber that sends faster than the trustee serves waits for room on the lane; where
