@@ -31,8 +31,8 @@
 //!
 //! # From one collection to another
 //!
-//! A loop that changes another collection emits what is to change: [`DistVec::par_emit`], [`DistMap::par_emit`] and, over
-//! numbers, [`par_emit`] gather it by destination and send it in batches. They wait until all is applied.
+//! A loop that changes another collection emits what is to change: [`DistVec::par_emit`], [`DistMap::par_emit`] and,
+//! over numbers, [`par_emit`] gather it by destination and send it in batches. They wait until all is applied.
 //! [`FileLines::par_emit`] does so for the lines of a file that need not be in memory.
 //!
 //! ```
@@ -54,11 +54,11 @@
 //! ```
 //!
 //! Any other closure that is applied to elements cannot wait, so it changes other collections by requests that nobody
-//! waits for, one for each change: with `counts.update_then(key, 0, |count| *count += 1, drop)`, for example. Some may be
-//! under way when a loop ends; [`rack::wait_all`](crate::rack::wait_all) waits for them.
+//! waits for, one for each change: with `counts.update_then(key, 0, |count| *count += 1, drop)`, for example. Some may
+//! be under way when a loop ends; [`rack::wait_all`](crate::rack::wait_all) waits for them.
 //!
-//! What fits each worker's memory takes fewest requests by a [`par_fold`](DistVec::par_fold), whose results are merged.
-//! Loops over numbers ([`par_for_each`]) run in fibers, which may wait, and use batches of their own
+//! If all results fit each worker's memory, a [`par_fold`](DistVec::par_fold), whose values are then merged, takes the
+//! fewest requests. Loops over numbers ([`par_for_each`]) run in fibers, which may wait, and use batches of their own
 //! ([`DistVec::updates`], [`DistMap::merges`]).
 //!
 //! # Cost

@@ -55,10 +55,10 @@ where
 
 /// Waits until every node has called it.
 ///
-/// With `n` nodes a collective takes `2 (n - 1)` messages, at most `2 log2 n - 1` of them one after another (`log2 n` rounded up), and a node
-/// sends and receives at most `log2 n`: a reduction up a binomial tree, and the result down. A message carries the
-/// contribution, the names of the call and the type, and 40 bytes; messages of a fiber that is not on the first
-/// worker of its node go through that worker.
+/// With `n` nodes a collective takes `2 (n - 1)` messages, at most `2 log2 n - 1` of them one after another (`log2 n`
+/// rounded up), and a node sends and receives at most `log2 n`: a reduction up a binomial tree, and the result down. A
+/// message carries the contribution, the names of the call and the type, and 40 bytes; messages of a fiber that is not
+/// on the first worker of its node go through that worker.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {

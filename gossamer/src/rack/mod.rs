@@ -1,9 +1,9 @@
 //! Many processes as one: nodes, how they find each other, and how they end together.
 //!
-//! A *node* is a process of the program. All run the same executable, started by our launcher (`gossamer run`), by Slurm
-//! (`srun`), by Open MPI (`mpirun`), or with a list of addresses in `GOSSAMER_NODES`. `main`, or what [`run`](crate::run) is given, runs on
-//! node 0; the others serve: their workers are trustees like those of node 0, and [`spawn`](crate::spawn) spreads
-//! fibers over all of them.
+//! A *node* is a process of the program. All run the same executable, started by our launcher (`gossamer run`), by
+//! Slurm (`srun`), by Open MPI (`mpirun`), or with a list of addresses in `GOSSAMER_NODES`. `main`, or what
+//! [`run`](crate::run) is given, runs on node 0; the others serve: their workers are trustees like those of node 0, and
+//! [`spawn`](crate::spawn) spreads fibers over all of them.
 //!
 //! Values that are sent to another node are encoded, unless they are plain data: see [`NoRef`](crate::NoRef). If a
 //! node dies, all end.

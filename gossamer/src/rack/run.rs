@@ -28,9 +28,9 @@ pub(crate) const START: u64 = 60;
 
 /// Starts a runtime, runs `f` in it as its first fiber, on worker 0, and returns what `f` returns.
 ///
-/// If the process is one of several nodes of a [`rack`](crate::rack), as its environment says, the first call is the runtime of
-/// all of them: `f` runs on node 0; on the others the call waits for the end and ends the process. So code before the
-/// call runs on every node, code after it only on node 0.
+/// If the process is one of several nodes of a [`rack`](crate::rack), as its environment says, the first call is the
+/// runtime of all of them: `f` runs on node 0; on the others the call waits for the end and ends the process. So code
+/// before the call runs on every node, code after it only on node 0.
 ///
 /// When `f` returns, fibers that nobody joined are cancelled at their next blocking call, requests in flight are
 /// served, and all properties are dropped on their trustees. `f` may capture anything that is `Send`: it stays on
@@ -50,8 +50,8 @@ pub(crate) const START: u64 = 60;
 /// ```
 ///
 /// # Panics
-/// If `f` panics, with its payload; if the runtime cannot start (see [`try_run`]), after the reason is printed; and when called from a
-/// fiber.
+/// If `f` panics, with its payload; if the runtime cannot start (see [`try_run`]), after the reason is printed; and
+/// when called from a fiber.
 ///
 /// If `f` panics on a rack of several processes, the other nodes end. If the program catches that panic, it goes on
 /// without them: the properties of this node are dropped, and waiters for an answer get the error that the runtime

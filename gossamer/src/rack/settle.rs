@@ -26,8 +26,8 @@ use crate::worker::fibers::wake::block_on;
 /// not wait here meanwhile. Work that other threads send counts once it has arrived.
 ///
 /// # Panics
-/// In a delegated closure or a callback, which cannot wait, on a thread that is not a worker, and in a fiber that unwinds from a
-/// panic, which keeps other fibers of its worker from ending.
+/// In a delegated closure or a callback, which cannot wait, on a thread that is not a worker, and in a fiber that
+/// unwinds from a panic, which keeps other fibers of its worker from ending.
 #[track_caller]
 pub fn wait_all() {
     refuse_while_unwinding("waits until all work is done", "wait before");

@@ -81,9 +81,9 @@ impl Workers {
     /// Runs `f` in a fiber on each worker, and returns the results in their order. Each fiber gets a [`TeamMember`],
     /// with which they do collectives together.
     ///
-    /// Inside `#[gossamer::main]` or `#[gossamer::delegate]` the closure may capture variables, which are cloned for each
-    /// worker, if the macros see that it is handed to a `Workers`: to `Workers::all()`, `Workers::on(…)`, or a variable
-    /// that comes from these or is declared as one.
+    /// Inside `#[gossamer::main]` or `#[gossamer::delegate]` the closure may capture variables, which are cloned for
+    /// each worker, if the macros see that it is handed to a `Workers`: to `Workers::all()`, `Workers::on(…)`, or a
+    /// variable that comes from these or is declared as one.
     ///
     /// It costs a request to each worker, of about four bytes for each worker of the group, and an answer.
     ///

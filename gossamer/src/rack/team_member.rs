@@ -20,9 +20,9 @@ use std::marker::PhantomData;
 /// disturb each other. If a member calls a different collective, or returns while others wait for it, these panic
 /// with a report; and so does [`Workers::each`].
 ///
-/// With `n` members a collective takes `2 (n - 1)` requests, and the time of at most `2 log2 n - 1` of them, one after another, for
-/// `n` a power of two: a reduction up a binomial tree, and the result down. A request carries the contribution;
-/// between nodes also the names of the call and the type, and 40 bytes.
+/// With `n` members a collective takes `2 (n - 1)` requests, and the time of at most `2 log2 n - 1` of them, one after
+/// another, for `n` a power of two: a reduction up a binomial tree, and the result down. A request carries the
+/// contribution; between nodes also the names of the call and the type, and 40 bytes.
 ///
 /// ```
 /// use gossamer::{Config, Workers, rack};
@@ -123,8 +123,8 @@ impl TeamMember {
     ///
     /// # Panics
     /// If another member calls a different collective, has returned, or has left this one by a panic that it caught;
-    /// in a delegated closure or a callback, which
-    /// cannot wait; and while the fiber unwinds from a panic. If it is cancelled, it is unwound.
+    /// in a delegated closure or a callback, which cannot wait; and while the fiber unwinds from a panic. If it is
+    /// cancelled, it is unwound.
     #[track_caller]
     pub fn barrier(&self) {
         self.meet(Collective::of::<()>("TeamMember::barrier"), (), |(), ()| ());

@@ -1,6 +1,6 @@
-//! Memory streams: a *sender* writes a stream of any length as memory, and a *receiver* reads it as memory, in the same process, in
-//! another one, or on another machine. The idea is that of E. Gluck, *Network Vortex: Distributed Virtual Memory for Streaming
-//! Applications* (thesis, Texas A&M University, 2022).
+//! Memory streams: a *sender* writes a stream of any length as memory, and a *receiver* reads it as memory, in the same
+//! process, in another one, or on another machine. The idea is that of E. Gluck, *Network Vortex: Distributed Virtual
+//! Memory for Streaming Applications* (thesis, Texas A&M University, 2022).
 //!
 //! A stream is cut into *blocks*. Each end has a *ring* of a few of them in memory ([`Geometry`]: 16 MiB by default),
 //! however long the stream is: a sender that gets too far ahead of its receiver waits. [`pair`] makes both ends in
@@ -31,15 +31,15 @@
 //! ```
 //!
 //! # Safe calls
-//! [`Sender`] and [`Receiver`] give their blocks as slices ([`next_block`](Sender::next_block)), and have `Read`, `BufRead`, `Write`, and
-//! `Seek` within the *comeback*: as many blocks behind the foremost one stay in memory. There are no page faults, and
-//! a call that waits blocks only its fiber. Reading to the end or calling `finish` confirms all data; dropping an end
-//! before that aborts the stream, and the other end gets an [`Error`].
+//! [`Sender`] and [`Receiver`] give their blocks as slices ([`next_block`](Sender::next_block)), and have `Read`,
+//! `BufRead`, `Write`, and `Seek` within the *comeback*: as many blocks behind the foremost one stay in memory. There
+//! are no page faults, and a call that waits blocks only its fiber. Reading to the end or calling `finish` confirms all
+//! data; dropping an end before that aborts the stream, and the other end gets an [`Error`].
 //!
 //! # Cost
 //! Memory for a ring at each end, or for one ring within a machine, where a block is handed over by a few atomic
-//! operations and never copied. Over TCP each block has a frame of 48 bytes; over RDMA it is one READ of the receiver, and
-//! its frame goes over TCP. A frame of the same size comes back when the receiver has released blocks.
+//! operations and never copied. Over TCP each block has a frame of 48 bytes; over RDMA it is one READ of the receiver,
+//! and its frame goes over TCP. A frame of the same size comes back when the receiver has released blocks.
 //!
 //! # Raw windows
 //! [`Sender::into_window`] and [`Receiver::into_window`] show the whole stream as one range of addresses, though only
@@ -47,10 +47,10 @@
 //! contract:
 //!
 //! - The window is alive, and no other method of it runs meanwhile, except `try_with` around its closure.
-//! - Bytes are used from the front to the back. Going back is allowed within the comeback of the foremost block that was touched, by
-//!   any thread. `memcpy`, `memset` and what compiles to them (`copy_from_slice`, `fill`) may touch the end of their range first, and a
-//!   system call may touch all of its buffer first, or keep it for a while: each such call covers no more bytes than the comeback has,
-//!   or lies in one block.
+//! - Bytes are used from the front to the back. Going back is allowed within the comeback of the foremost block that
+//!   was touched, by any thread. `memcpy`, `memset` and what compiles to them (`copy_from_slice`, `fill`) may touch the
+//!   end of their range first, and a system call may touch all of its buffer first, or keep it for a while: each such
+//!   call covers no more bytes than the comeback has, or lies in one block.
 //! - The sender writes every byte of each block it touches: bytes that it leaves out are those of an earlier block of
 //!   the same stream. This also applies to the few blocks that are mapped together with a touched one. Whole blocks
 //!   that are skipped read as zeros.

@@ -24,9 +24,9 @@
 //! it, a [`DistQueue`](crate::collections::DistQueue), or [`stream::channel`](crate::stream::channel).
 //!
 //! # Which to use
-//! Data that several workers use belongs in a property: a [`Trust`](crate::Trust) needs no lock, cannot deadlock, and works on every
-//! node. This module is for coordinating fibers: handing work on, limiting what runs at once, announcing an end to
-//! everybody.
+//! Data that several workers use belongs in a property: a [`Trust`](crate::Trust) needs no lock, cannot deadlock (only
+//! a [`Latch`](crate::Latch) can), and works on every node. This module is for coordinating fibers: handing work on,
+//! limiting what runs at once, announcing an end to everybody.
 //!
 //! # Panics
 //! Calls that wait panic in a delegated closure or a callback, as every blocking call does there; `try_…`, and `send`

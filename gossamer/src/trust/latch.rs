@@ -136,8 +136,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     /// Like [`launch`](Self::launch), without waiting: `then` is called with the result in a fiber of this worker, so
-    /// it may block. If the closure panics, the error is printed and `then` is dropped. On a thread that is not a worker
-    /// this waits.
+    /// it may block. If the closure panics, the error is printed and `then` is dropped. On a thread that is not a
+    /// worker this waits.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

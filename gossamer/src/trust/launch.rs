@@ -79,8 +79,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     /// each other. The values come in the order of `latches`. It costs one request, like [`launch`](Self::launch),
     /// and a list at the trustee.
     ///
-    /// Latches of several trustees cannot be held at once, since the values do not leave their trustee: entrust what has to change
-    /// together to one trustee, or launch from a launched closure, always in the same order.
+    /// Latches of several trustees cannot be held at once, since the values do not leave their trustee: entrust what
+    /// has to change together to one trustee, or launch from a launched closure, always in the same order.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

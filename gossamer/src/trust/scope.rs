@@ -6,9 +6,10 @@
 //! - A6: `scope` is not left while it has such a fiber, neither by returning nor by unwinding. A panic of its body is
 //!   caught first; the wait cannot be unwound by a cancellation (`wait_until`); a panic in the wait would abort the
 //!   process.
-//! - A7: the fibers of a scope are of the worker of the fiber that opened it, since `Scope` is neither `Send` nor `Sync`. If this worker
-//!   stops with fibers in the middle of their jobs (X5), none of them is resumed, unwound or freed. So what they have
-//!   borrowed from the stack of another fiber stays, and jobs that have not begun are dropped while it is there.
+//! - A7: the fibers of a scope are of the worker of the fiber that opened it, since `Scope` is neither `Send` nor
+//!   `Sync`. If this worker stops with fibers in the middle of their jobs (X5), none of them is resumed, unwound or
+//!   freed. So what they have borrowed from the stack of another fiber stays, and jobs that have not begun are dropped
+//!   while it is there.
 
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::structures::inline_closure::InlineClosure;
@@ -36,8 +37,8 @@ use std::rc::Rc;
 ///
 /// It is the [`std::thread::scope`] of fibers. If `f` panics or is cancelled, `scope` waits for the fibers and then
 /// continues unwinding; if the caller is [cancelled](crate::JoinHandle::cancel) while it waits, so are its fibers, and
-/// when they have ended, `scope` unwinds it. If a fiber panics and is not joined, `scope` panics. Nothing travels, so a fiber may capture and return anything that lives as long
-/// as the scope, even an `Rc`, and needs no macro.
+/// when they have ended, `scope` unwinds it. If a fiber panics and is not joined, `scope` panics. Nothing travels, so a
+/// fiber may capture and return anything that lives as long as the scope, even an `Rc`, and needs no macro.
 ///
 /// The fibers take turns on one worker: they wait at the same time, but do not compute at the same time. Starting one
 /// costs the same as [`spawn_local`](crate::spawn_local).
@@ -276,7 +277,8 @@ impl Drop for Running {
     }
 }
 
-/// A fiber of a [`scope`]: what [`Scope::spawn`] returns. Dropping it leaves the fiber to the scope, which waits for it.
+/// A fiber of a [`scope`]: what [`Scope::spawn`] returns. Dropping it leaves the fiber to the scope, which waits for
+/// it.
 pub struct ScopedJoinHandle<'scope, U> {
     pending: Pending<U>,
     canceller: Canceller,
@@ -337,7 +339,8 @@ impl<U> ScopedJoinHandle<'_, U> {
         outcome
     }
 
-    /// Cancels the fiber, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does. The scope does not panic because of that.
+    /// Cancels the fiber, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does. The scope does not panic because
+    /// of that.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

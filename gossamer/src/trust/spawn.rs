@@ -50,9 +50,9 @@ use std::panic::Location;
 /// Fibers of one worker share its thread and take turns in every blocking call of this crate. `std`, and crates that
 /// do not know fibers, assume that nothing else happens on a thread between the steps of a function. Gossamer cannot
 /// enforce this, so avoid the following:
-/// - A `thread_local!` whose initialiser suspends its fiber can be initialised a second time by another fiber of that worker. `std`
-///   then drops the first value while there may be references to it: **undefined behaviour, in safe code**. So are
-///   overlapping `set`s of one `scoped_tls` key.
+/// - A `thread_local!` whose initialiser suspends its fiber can be initialised a second time by another fiber of that
+///   worker. `std` then drops the first value while there may be references to it: **undefined behaviour, in safe
+///   code**. So are overlapping `set`s of one `scoped_tls` key.
 /// - A `OnceLock`, `LazyLock` or `Once` whose initialiser suspends blocks its worker for ever when another fiber of
 ///   that worker uses it. So does a lock of `std` whose guard is held in a call that suspends.
 ///
@@ -60,13 +60,13 @@ use std::panic::Location;
 /// `LazyCell`, a second initialisation panics.
 ///
 /// [`fiber_local!`](crate::fiber_local) gives each fiber a value of its own, whose initialiser may wait. Inside
-/// [`without_suspending`](crate::without_suspending) such a call panics instead of suspending: wrap initialisers in it if
-/// they call code that you do not know.
+/// [`without_suspending`](crate::without_suspending) such a call panics instead of suspending: wrap initialisers in it
+/// if they call code that you do not know.
 ///
 /// # Cost
-/// One request to the worker, with the captures, and one back with the result; on the caller's own worker one allocation.
-/// A fiber takes [`Config::stack_size`](crate::Config::stack_size) of addresses, and memory for the pages that it touches.
-/// Its worker keeps up to 1024 stacks for later fibers.
+/// One request to the worker, with the captures, and one back with the result; on the caller's own worker one
+/// allocation. A fiber takes [`Config::stack_size`](crate::Config::stack_size) of addresses, and memory for the pages
+/// that it touches. Its worker keeps up to 1024 stacks for later fibers.
 ///
 /// # The end
 /// A fiber that is not joined is cancelled when `main` returns: its next blocking call unwinds it. Fibers that its

@@ -31,9 +31,9 @@ pub fn yield_now() {
 
 /// Runs `f` without letting it suspend the fiber: a call that would suspend panics instead, with advice.
 ///
-/// It is for code that no other fiber of this worker may interrupt: the initialiser of a `thread_local!`, a
-/// `OnceLock` or a `LazyLock`, a `scoped_tls` set, or code that holds a lock of `std` (see [`spawn`](crate::spawn)). All
-/// blocking calls of this crate are refused inside, even those that often need not wait, such as an
+/// It is for code that no other fiber of this worker may interrupt: the initialiser of a `thread_local!`, a `OnceLock`
+/// or a `LazyLock`, a `scoped_tls` set, or code that holds a lock of `std` (see [`spawn`](crate::spawn)). All blocking
+/// calls of this crate are refused inside, even those that often need not wait, such as an
 /// [`apply`](crate::Trust::apply) at the fiber's own worker. So whether a program works does not depend on where a
 /// property lives. [`apply_then`](crate::Trust::apply_then) and [`spawn`](crate::spawn) are allowed. Outside of fibers
 /// this just calls `f`: delegated closures and callbacks cannot be suspended anyway.

@@ -34,16 +34,17 @@ pub(super) type KeyedBatch<K, A> = (Vec<u64>, Vec<K>, Vec<A>);
 type Combine<A> = Option<Box<dyn Fn(&mut A, A)>>;
 
 /// Updates of entries of a [`DistMap`](crate::collections::DistMap), sent in batches: what
-/// [`DistMap::merges`](crate::collections::DistMap::merges) and [`DistMap::updates`](crate::collections::DistMap::updates) return.
+/// [`DistMap::merges`](crate::collections::DistMap::merges) and
+/// [`DistMap::updates`](crate::collections::DistMap::updates) return.
 ///
 /// # Cost
 /// An update takes 8 bytes, its key and its argument, and some tens of nanoseconds at both ends. One that is merged
 /// with another here costs a lookup, and no bytes. Up to 2048 updates, of at most 64 KiB, are sent to a worker in one
 /// request, whose answer only brings the memory back for reuse; at most four such requests are on their way to one
-/// worker. With more than 16 workers a request has no more than a worker's share of 32,768, or 64. If equal keys are combined, up to 65,536 are gathered first (16,384 if the keys own no memory), shared out
-/// among the workers, with at most 1 MiB for each. So a handle holds 320 KiB for each worker, or 1.4 MiB if it
-/// merges, besides what keys and arguments own. A fiber that pushes faster than its updates are served waits, and
-/// lets others run at each request.
+/// worker. With more than 16 workers a request has no more than a worker's share of 32,768, or 64. If equal keys are
+/// combined, up to 65,536 are gathered first (16,384 if the keys own no memory), shared out among the workers, with at
+/// most 1 MiB for each. So a handle holds 320 KiB for each worker, or 1.4 MiB if it merges, besides what keys and
+/// arguments own. A fiber that pushes faster than its updates are served waits, and lets others run at each request.
 ///
 /// # Order
 /// Updates of one key are served in the order in which they were pushed. Other requests of this fiber may overtake

@@ -51,7 +51,8 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         )
     }
 
-    /// Like [`merges`](Self::merges), with `shared`, which each call gets by reference; it is sent once with each batch.
+    /// Like [`merges`](Self::merges), with `shared`, which each call gets by reference; it is sent once with each
+    /// batch.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -134,7 +135,8 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.updates_around::<F, _, _, _, _>(default, plain, (), Location::caller())
     }
 
-    /// Like [`updates`](Self::updates), with `shared`, which each call gets by reference; it is sent once with each batch.
+    /// Like [`updates`](Self::updates), with `shared`, which each call gets by reference; it is sent once with each
+    /// batch.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

@@ -203,8 +203,8 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         entries.apply_with_async(insert, (hash, key, value))
     }
 
-    /// Like [`insert`](Self::insert), without waiting: `then` is called with the value that the key had, on this worker, as by
-    /// [`Trust::apply_then`].
+    /// Like [`insert`](Self::insert), without waiting: `then` is called with the value that the key had, on this
+    /// worker, as by [`Trust::apply_then`].
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -252,8 +252,8 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         entries.apply_with_async(remove, (hash, key))
     }
 
-    /// Like [`remove`](Self::remove), without waiting: `then` is called with the value that the key had, on this worker, as by
-    /// [`Trust::apply_then`].
+    /// Like [`remove`](Self::remove), without waiting: `then` is called with the value that the key had, on this
+    /// worker, as by [`Trust::apply_then`].
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

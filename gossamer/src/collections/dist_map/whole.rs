@@ -231,8 +231,8 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
 
     /// Removes the entries for which a closure returns `false`, on all workers at once.
     ///
-    /// It takes turns like [`par_for_each`](Self::par_for_each), and costs the same. The macros tell this method from that
-    /// of a `Vec` where they see that it is called on a map: on a variable that is declared as one or comes from
+    /// It takes turns like [`par_for_each`](Self::par_for_each), and costs the same. The macros tell this method from
+    /// that of a `Vec` where they see that it is called on a map: on a variable that is declared as one or comes from
     /// [`new`](Self::new), for example. For another map, such as a field, write `DistMap::retain(&self.map, |…| …)`, or
     /// use [`retain_with`](Self::retain_with), which passes arguments to its closure.
     ///

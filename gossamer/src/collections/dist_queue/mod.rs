@@ -174,8 +174,8 @@ impl<T: NoRef> DistQueue<T> {
     /// ```
     ///
     /// # Panics
-    /// In an item of a loop over this queue, which would wait for itself. If an item cannot travel to the caller's node,
-    /// with the other items of its worker, which are lost. Where the caller cannot wait.
+    /// In an item of a loop over this queue, which would wait for itself. If an item cannot travel to the caller's
+    /// node, with the other items of its worker, which are lost. Where the caller cannot wait.
     #[track_caller]
     #[must_use = "the items are dropped otherwise"]
     pub fn drain(&self) -> Vec<T> {
@@ -191,9 +191,9 @@ impl<T: NoRef> DistQueue<T> {
     /// workers, until there are none. Items that others [`push`](Self::push) meanwhile are done as well, if they are
     /// there before the queue is found empty.
     ///
-    /// Each worker goes through its items one by one, in a fiber, so the closure may wait. Meanwhile up to 31 items that
-    /// the worker has taken with this one wait, and so do those that they have added: what waits long is better left to
-    /// a fiber of its own, and an item must not wait for another one.
+    /// Each worker goes through its items one by one, in a fiber, so the closure may wait. Meanwhile up to 31 items
+    /// that the worker has taken with this one wait, and so do those that they have added: what waits long is better
+    /// left to a fiber of its own, and an item must not wait for another one.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -219,9 +219,9 @@ impl<T: NoRef> DistQueue<T> {
     ///
     /// # Panics
     /// If the closure panics: the items that other workers have in hand are done, and all others but the failed one
-    /// stay in the queue. If an item cannot travel to another node that takes it, with up to 1023 others, which are lost.
-    /// In an item of a loop over this queue, which would wait for itself. Where the caller cannot wait; on a thread that
-    /// is not a worker.
+    /// stay in the queue. If an item cannot travel to another node that takes it, with up to 1023 others, which are
+    /// lost. In an item of a loop over this queue, which would wait for itself. Where the caller cannot wait; on a
+    /// thread that is not a worker.
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where

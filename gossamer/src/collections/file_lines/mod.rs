@@ -37,15 +37,16 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// # Cost
-/// A loop has a fiber on each worker. Workers ask for pieces as they need them, of a sixteenth of their share of the file, but 4 KiB
-/// at least and 256 KiB at most. A thread of the [pool](crate::unblock) reads one while other fibers go on; it also
-/// reads the end of a piece's last line. So each worker has a piece and the longest line in memory.
-/// All nodes need the file under this path. What others write into it meanwhile, or put in its place, may be read.
+/// A loop has a fiber on each worker. Workers ask for pieces as they need them, of a sixteenth of their share of the
+/// file, but 4 KiB at least and 256 KiB at most. A thread of the [pool](crate::unblock) reads one while other fibers go
+/// on; it also reads the end of a piece's last line. So each worker has a piece and the longest line in memory. All
+/// nodes need the file under this path. What others write into it meanwhile, or put in its place, may be read.
 ///
 /// # Panics
-/// A loop panics if its closure does, with the byte where the line begins: that worker stops there, and the others finish
-/// the chunks that they have begun, and the two that each begins with. Also with the node's number if it cannot read the file, if the file has become shorter, or if a line is
-/// not UTF-8; where the caller cannot wait; on a thread that is not a worker.
+/// A loop panics if its closure does, with the byte where the line begins: that worker stops there, and the others
+/// finish the chunks that they have begun, and the two that each begins with. It also panics, with the number of the
+/// node, if a node cannot read the file, if the file has become shorter, or if a line is not UTF-8; and where the caller
+/// cannot wait, or on a thread that is not a worker.
 #[derive(Clone, Debug, NoRef)]
 pub struct FileLines {
     path: PathBuf,
