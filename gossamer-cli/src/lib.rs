@@ -6,6 +6,7 @@
 //! | room | |
 //! |---|---|
 //! | [`exit`] | what each exit status means |
+//! | [`processes`] | which processes have started which others |
 //! | [`values`] | values of options, as users write them |
 //! | [`terminal`] | standard input and output |
 //! | [`secure`] | encrypted connections between those who know a key |
@@ -16,7 +17,7 @@
 //! | [`program`] | the program that is shipped |
 //! | [`launcher`] | `run` |
 //! | [`daemon`] | `daemon` |
-//! | [`query`] | `status`, `ps`, `kill`, `logs` |
+//! | [`query`] | `status`, `ps`, `kill`, `logs`, `stacks`, `top`, `doctor`, `check-rdma` |
 //! | [`files`] | `send` and `recv` |
 //! | [`cli`] | the command line |
 

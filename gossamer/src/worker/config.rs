@@ -175,9 +175,9 @@ impl Config {
     }
 
     /// Where a node serves what it [counts](mod@crate::metrics) over HTTP, at `/metrics`: node `n` of a rack at this
-    /// port and `n`. In the environment, a port alone means 127.0.0.1. Anybody who can reach the address can read the
-    /// metrics. In the environment, `unix:` and a directory make node `n` serve at the socket `n` in that directory,
-    /// only for its user.
+    /// port plus `n`. Anybody who can reach the address can read the metrics. In the environment, a port alone means
+    /// 127.0.0.1, and `unix:` with a directory makes node `n` serve at the socket `n` in that directory, only for its
+    /// user.
     ///
     /// ```
     /// let config = gossamer::Config::default().metrics("127.0.0.1:9400".parse().unwrap());
