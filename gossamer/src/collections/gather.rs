@@ -33,7 +33,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Indices are looked up in rounds of 4096 for each worker (65,536 in total, if there are more than 16 workers).
     /// A round sends one request to each worker that has any of the elements, with 4 bytes for each index, and gets
     /// back the copies. Two rounds are under way at a time, with 12 bytes and a copy for each index; if a round asks
-    /// other workers for most than the one before, at most six times as much. No other memory is used besides the result.
+    /// other workers for more than the one before, at most six times as much. No other memory is used besides the result.
     ///
     /// What the iterator itself changes meanwhile is found or not.
     ///
