@@ -266,8 +266,8 @@ impl Sender {
         Ok(())
     }
 
-    /// Waits until the receiver has confirmed all bytes and their checksum. A stream of open length ends at the
-    /// foremost byte.
+    /// Waits until the receiver has confirmed all bytes, between machines with their checksum. A stream of open length
+    /// ends at the foremost byte.
     ///
     /// ```
     /// use gossamer::stream::{self, Geometry, Length};
