@@ -218,7 +218,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) config: ConfigArguments,
     /// How many workers each node has [default: one per processor]
-    #[arg(long, value_name = "WORKERS", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(long, value_name = "WORKERS", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) threads: Option<u32>,
     /// Limit the memory of each node, such as 512M or 4G (powers of 1024)
     ///

@@ -23,7 +23,7 @@ use std::task::{Context, Poll, ready};
 ///
 /// # Panics
 /// The future panics as [`wait`](Self::wait) does.
-#[must_use = "the request is sent, but nobody sees its result; use `apply_then` if none is needed"]
+#[must_use = "the request is sent, but nobody sees its result: use `apply_unawaited` for a closure that returns nothing"]
 pub struct Pending<U> {
     receiver: OneshotReceiver<Result<U, DelegationError>>,
     origin: Origin,
