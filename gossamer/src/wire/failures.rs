@@ -9,11 +9,14 @@ use crate::wire::plain::are_their_bytes;
 use crate::wire::refusal::Malformed;
 use crate::wire::shape::Shape;
 use core::alloc::LayoutError;
+use core::array::TryFromSliceError;
+use core::char::{CharTryFromError, ParseCharError};
 use core::net::AddrParseError;
 use core::num::{FpCategory, IntErrorKind, ParseFloatError, ParseIntError, TryFromIntError};
 use core::str::{ParseBoolError, Utf8Error};
 use std::collections::TryReserveError;
-use std::ffi::{FromBytesWithNulError, NulError};
+use std::env::VarError;
+use std::ffi::{FromBytesWithNulError, NulError, OsString};
 use std::string::{FromUtf8Error, FromUtf16Error};
 
 /// Implements `NoRef` for types of one byte or none, which have no room for padding.
@@ -25,12 +28,18 @@ macro_rules! are_a_byte {
 }
 
 are_a_byte! {
-    AddrParseError, core::fmt::Error, FpCategory, FromUtf16Error, IntErrorKind, LayoutError, ParseBoolError,
-    core::char::ParseCharError, ParseFloatError, ParseIntError, std::io::ErrorKind, TryFromIntError,
+    AddrParseError, CharTryFromError, core::fmt::Error, FpCategory, FromUtf16Error, IntErrorKind, LayoutError, ParseBoolError,
+    ParseCharError, ParseFloatError, ParseIntError, std::io::ErrorKind, TryFromIntError, TryFromSliceError,
 }
 
 as_another! {
     FromUtf8Error, Vec<u8>, [], FromUtf8Error::into_bytes, |bytes| String::from_utf8(bytes).err();
+    VarError, Option<OsString>, [] @ <Option<OsString>>::SHAPE,
+        |error| match error {
+            VarError::NotPresent => None,
+            VarError::NotUnicode(value) => Some(value),
+        },
+        |value| Some(value.map_or(VarError::NotPresent, VarError::NotUnicode));
     NulError, Vec<u8>, [], NulError::into_vec, |bytes| std::ffi::CString::new(bytes).err();
     FromBytesWithNulError, Option<usize>, [] @ Option::<usize>::SHAPE,
         |error| match error {

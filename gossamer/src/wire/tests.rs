@@ -12,7 +12,8 @@ use core::ops::{Bound, ControlFlow};
 use core::task::Poll;
 use gossamer_macros::NoRef;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::ffi::CStr;
+use std::env::VarError;
+use std::ffi::{CStr, OsString};
 use std::fmt::Debug;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -57,6 +58,9 @@ fn values_survive_encoding() {
     for text in [&b"a\0b\0"[..], b"ab"] {
         survives(CStr::from_bytes_with_nul(text).map(|_| ()));
     }
+    survives([Err(VarError::NotPresent), Err(VarError::NotUnicode(OsString::from("x"))), Ok(String::new())]);
+    survives(char::try_from(0xd800_u32));
+    assert!(sent(<[u8; 2]>::try_from(&[1][..])).is_err());
     survives(Vec::<u8>::new().try_reserve(usize::MAX));
     survives(
         (UNIX_EPOCH - Duration::from_secs(5)).duration_since(UNIX_EPOCH).map_err(|error| error.duration()),
