@@ -55,15 +55,36 @@ impl Move<'_> {
         if !is_of_type(connection, source, "list")? {
             return Ok(None);
         }
-        is_of_type(connection, target, "list")?;
         let waiter = number::text(waiter as i64);
+        if source == target {
+            return Ok(self.rotate(connection, &waiter));
+        }
+        is_of_type(connection, target, "list")?;
         let popped =
             connection.ask_now(Operation::PopFor, source, &[source, &waiter, &[self.from as u8], b""]);
         // The head of an array, the key, the element.
         let Some(reply) = popped.get(b"*2\r\n".len() + bulk_length(source.len())..) else { return Ok(None) };
-        let operation = if self.to == From::Left { Operation::LPush } else { Operation::RPush };
-        connection.ask_now(operation, target, &[target, bulk(reply)]);
+        connection.ask_now(self.push(), target, &[target, bulk(reply)]);
         Ok(Some(reply.to_vec()))
+    }
+
+    /// As `try_move`, within one list. It is never empty meanwhile: then it would lose the time when it expires.
+    fn rotate(self, connection: &mut Connection, waiter: &[u8]) -> Option<Vec<u8>> {
+        let key = self.keys[0];
+        // Of no elements: this tells whether others have waited longer.
+        if connection.ask_now(Operation::PopFor, key, &[key, waiter, &[self.from as u8], b"0"]).is_empty() {
+            return None;
+        }
+        let (index, pop): (&[u8], _) =
+            if self.from == From::Left { (b"0", Operation::LPop) } else { (b"-1", Operation::RPop) };
+        let element = connection.ask_now(Operation::LIndex, key, &[key, index]);
+        connection.ask_now(self.push(), key, &[key, bulk(&element)]);
+        connection.ask_now(pop, key, &[key]);
+        Some(element)
+    }
+
+    fn push(self) -> Operation {
+        if self.to == From::Left { Operation::LPush } else { Operation::RPush }
     }
 
     fn now(self, connection: &mut Connection) {

@@ -39,6 +39,26 @@ fn a_key_that_gets_a_new_time_again_and_again_takes_no_more_memory() {
 }
 
 #[test]
+fn a_list_that_is_rotated_keeps_its_time() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    for line in [
+        "LMOVE list list LEFT RIGHT",
+        "LMOVE list list RIGHT RIGHT",
+        "RPOPLPUSH list list",
+        "BLMOVE list list LEFT LEFT 0",
+        "BRPOPLPUSH list list 0",
+    ] {
+        client.say("DEL list");
+        client.say("RPUSH list a");
+        client.say("EXPIRE list 1000");
+        assert_eq!(client.say(line), "$1\r\na\r\n", "{line}");
+        assert_ne!(client.say("TTL list"), ":-1\r\n", "after {line}");
+        assert_eq!(client.say("LRANGE list 0 -1"), "*1\r\n$1\r\na\r\n");
+    }
+}
+
+#[test]
 fn an_option_that_is_unknown_is_told_byte_by_byte_in_one_line() {
     let server = Server::start(&[]);
     let mut client = server.client();
