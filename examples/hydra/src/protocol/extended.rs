@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 const LONGEST_TEXT: usize = 5 * 1024;
 /// How many decimals are written at most.
 const DECIMALS: usize = 17;
+/// Hexadecimal digits beyond as many bits only tell whether a number is a little more.
+const MOST_BITS: i64 = 128;
 /// Numbers of this many digits before the point, or zeros behind it, are far out of range.
 const MOST_DIGITS: i64 = 5000;
 
@@ -52,21 +54,32 @@ pub fn round(mut number: Natural, exponent: i64, is_more: bool, format: &Format)
     }
 }
 
-/// Digits and a power of two of a text in C's hexadecimal notation, after its sign and `0x`.
-pub fn hexadecimal(text: &[u8]) -> Option<(Natural, i64)> {
+/// Digits and a power of two of a text in C's hexadecimal notation, after its sign and `0x`; and whether it is a little
+/// more.
+pub fn hexadecimal(text: &[u8]) -> Option<(Natural, i64, bool)> {
     let (mut number, mut exponent, mut is_fraction, mut count) = (Natural::default(), 0, false, 0);
+    let mut is_more = false;
     for (at, byte) in text.iter().enumerate() {
         match byte {
             b'.' if !is_fraction => is_fraction = true,
-            b'p' | b'P' if count > 0 => return Some((number, exponent + power(&text[at + 1..])?)),
+            b'p' | b'P' if count > 0 => {
+                exponent += power(&text[at + 1..])?;
+                break;
+            }
             byte => {
-                number.multiply_and_add(16, char::from(*byte).to_digit(16)?);
+                let digit = char::from(*byte).to_digit(16)?;
+                if number.bits() < MOST_BITS {
+                    number.multiply_and_add(16, digit);
+                } else {
+                    is_more |= digit > 0;
+                    exponent += 4;
+                }
                 exponent -= 4 * i64::from(is_fraction);
                 count += 1;
             }
         }
     }
-    (count > 0).then_some((number, exponent))
+    (count > 0).then_some((number, exponent, is_more))
 }
 
 /// The exponent of a text; one that is far out of range is replaced by another one that is.
@@ -148,8 +161,8 @@ impl Extended {
         let (digits, exponent) = match rest {
             _ if is_infinite => (0, 0),
             [b'0', b'x' | b'X', rest @ ..] => {
-                let (number, exponent) = hexadecimal(rest)?;
-                round(number, exponent, false, &EXTENDED)?
+                let (number, exponent, is_more) = hexadecimal(rest)?;
+                round(number, exponent, is_more, &EXTENDED)?
             }
             rest => decimal(rest)?,
         };

@@ -7,10 +7,10 @@ use crate::protocol::extended::{DOUBLE, hexadecimal, round, sign};
 fn read(text: &[u8]) -> Option<(f64, bool)> {
     let (is_negative, rest) = sign(text);
     if let [b'0', b'x' | b'X', digits @ ..] = rest {
-        let (number, exponent) = hexadecimal(digits)?;
+        let (number, exponent, is_more) = hexadecimal(digits)?;
         let is_large = number.bits() + exponent > 0;
         let signed = |number: f64| if is_negative { -number } else { number };
-        return Some(match round(number, exponent, false, &DOUBLE) {
+        return Some(match round(number, exponent, is_more, &DOUBLE) {
             // Both factors are powers of two that a double has, and so is each product.
             Some((digits, exponent)) => {
                 let half = (exponent / 2) as i32;

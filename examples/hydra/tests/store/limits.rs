@@ -4,6 +4,17 @@ use crate::client::request;
 use crate::servers::Server;
 
 #[test]
+fn a_long_number_in_hexadecimal_is_read_at_once() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let long = "1".repeat(4 << 20);
+    assert_eq!(client.say(&format!("ZADD z 0x0.{long} a")), ":1\r\n");
+    assert_eq!(client.say("ZSCORE z a"), "$20\r\n0.066666666666666666\r\n");
+    assert_eq!(client.say(&format!("ZADD z 0x{long} a")), "-ERR value is not a valid float\r\n");
+    assert_eq!(client.say(&format!("ZCOUNT z 0 0x{long}")), ":1\r\n");
+}
+
+#[test]
 fn a_client_that_does_not_read_is_held_back_and_stalls_nobody() {
     let server = Server::start(&[]);
     let mut client = server.client();
