@@ -1,9 +1,9 @@
 //! Operations for one shard that travel as one request, and their replies.
 
 use crate::protocol::reply::Replies;
-use crate::store::Shard;
 use crate::store::operation::Operation;
 use crate::store::table::FETCHED;
+use crate::store::{Shard, now};
 use gossamer::NoRef;
 
 /// Operations with this many arguments, or fewer, need no allocation.
@@ -180,8 +180,8 @@ impl Shard {
     /// Reserves the shard for this transaction, if no other has it; returns whether it is reserved.
     pub fn hold(&mut self, transaction: u64) -> bool {
         let is_free = !self.is_held_by_another(transaction);
-        if is_free {
-            self.held_by = transaction;
+        if is_free && self.held_by == 0 {
+            (self.held_by, self.held_since) = (transaction, now());
         }
         is_free
     }

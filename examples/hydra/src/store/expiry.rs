@@ -21,7 +21,7 @@ impl Shard {
     ) -> Result<(), Refusal> {
         let conditions = Conditions::parse(&arguments[2..])?;
         let time = number::parse(arguments[1]).ok_or(refusal::NO_INTEGER)?;
-        let (now, invalid) = (now() as i64, || refusal::expire_time(command));
+        let (now, invalid) = (self.now() as i64, || refusal::expire_time(command));
         let at = time.checked_mul(unit).ok_or_else(invalid)?;
         let at = at.checked_add(if is_relative { now } else { 0 }).ok_or_else(invalid)?;
         let slot = self.find(arguments[0]);
@@ -41,7 +41,7 @@ impl Shard {
             None => -2,
             Some(None) => -1,
             Some(Some(at)) => {
-                let time = at.saturating_sub(if is_relative { now() } else { 0 });
+                let time = at.saturating_sub(if is_relative { self.now() } else { 0 });
                 (time.saturating_add(unit / 2) / unit) as i64
             }
         };
@@ -75,6 +75,10 @@ impl Shard {
     /// Removes some of the keys that have expired. If more keys expire, returns when to continue, in milliseconds since
     /// 1970.
     pub fn remove_expired(&mut self) -> Option<u64> {
+        if self.held_by != 0 {
+            // Not before the end of the transaction.
+            return Some(now() + 1);
+        }
         let (now, mut left, mut next) = (now(), REMOVED_AT_ONCE, None);
         self.in_each_database(|shard| {
             while left > 0

@@ -7,7 +7,7 @@ use crate::store::eviction::random;
 use crate::store::snapshot::{Encoded, VERSION, encode, entries};
 use crate::store::table::SLOT;
 use crate::store::value::{Kind, decode, encoding};
-use crate::store::{Shard, glob, now};
+use crate::store::{Shard, glob};
 
 /// Values up to this length have an encoding of their own in redis.
 const LONGEST_EMBEDDED: usize = 44;
@@ -93,7 +93,7 @@ impl Shard {
 
     /// Replies with the keys that match a pattern, without the head of an array, because other shards have more.
     pub fn keys(&mut self, pattern: &[u8], to: &mut Replies<'_>) {
-        let (now, mut count) = (now(), 0_u64);
+        let (now, mut count) = (self.now(), 0_u64);
         let mut found = Vec::new();
         let mut keys = Replies::new(&mut found, false);
         for entry in self.database.table.iter().filter(|entry| is_live(entry, now)) {
@@ -112,7 +112,7 @@ impl Shard {
         let is_of_kind = |entry: &Entry| kind.is_empty() || entry.kind().name().as_bytes() == kind;
         let numbers = number::parse(place).zip(number::parse(count)).unwrap_or_default();
         let (entries, next) = self.database.table.entries_from(numbers.0 as u64, numbers.1 as usize);
-        let now = now();
+        let now = self.now();
         let is_wanted = |entry: &&&Entry| {
             is_live(entry, now)
                 && is_of_kind(entry)
@@ -126,7 +126,7 @@ impl Shard {
 
     pub fn random_key(&mut self, to: &mut Replies<'_>) {
         while let Some(slot) = self.database.table.any(random()) {
-            if is_live(self.database.table.at(slot), now()) {
+            if is_live(self.database.table.at(slot), self.now()) {
                 return to.bulk(self.database.table.at(slot).key());
             }
             self.counts.expired += 1;

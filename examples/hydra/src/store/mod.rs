@@ -50,6 +50,8 @@ pub struct Shard {
     eviction: Eviction,
     /// The transaction that holds the shard, or 0.
     held_by: u64,
+    /// Since when, in milliseconds since 1970.
+    held_since: u64,
     remover: Remover,
     counts: Counts,
 }
@@ -84,11 +86,17 @@ impl Shard {
         self.counts = Counts::default();
     }
 
+    /// Milliseconds since 1970; for a transaction the time stands still, so that nothing expires between its commands.
+    #[inline]
+    fn now(&self) -> u64 {
+        if self.held_by == 0 { now() } else { self.held_since }
+    }
+
     /// A key that exists and has not expired.
     #[inline]
     fn find(&mut self, key: &[u8]) -> Option<Slot> {
         let slot = self.database.table.find(key)?;
-        if self.database.table.at(slot).expiry().is_some_and(|expiry| expiry <= now()) {
+        if self.database.table.at(slot).expiry().is_some_and(|expiry| expiry <= self.now()) {
             self.counts.expired += 1;
             self.remove(slot);
             return None;

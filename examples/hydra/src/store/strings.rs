@@ -3,7 +3,7 @@
 use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
-use crate::store::{Shard, now};
+use crate::store::Shard;
 
 /// The options of SET and GETEX.
 #[derive(Default)]
@@ -60,9 +60,9 @@ impl<'a> Options<'a> {
 }
 
 impl Expiry<'_> {
-    fn at(self, command: &str) -> Result<u64, Refusal> {
+    fn at(self, command: &str, now: u64) -> Result<u64, Refusal> {
         let time = number::parse(self.time).ok_or(refusal::NO_INTEGER)?;
-        let base = if self.is_relative { now() as i64 } else { 0 };
+        let base = if self.is_relative { now as i64 } else { 0 };
         let at = Some(time).filter(|time| *time > 0).and_then(|time| time.checked_mul(self.unit));
         let at = at.and_then(|at| at.checked_add(base)).ok_or_else(|| refusal::expire_time(command))?;
         Ok(at as u64)
@@ -105,7 +105,7 @@ impl Shard {
         options: Options<'_>,
         to: &mut Replies<'_>,
     ) -> Result<(), Refusal> {
-        let mut expiry = options.expiry.map(|expiry| expiry.at("set")).transpose()?;
+        let mut expiry = options.expiry.map(|expiry| expiry.at("set", self.now())).transpose()?;
         if options.get {
             self.get(key, to)?;
         }
@@ -143,7 +143,7 @@ impl Shard {
         command: &str,
     ) -> Result<(), Refusal> {
         let &[key, time, value] = arguments else { return Err(refusal::arity(command)) };
-        let expiry = Expiry { unit, is_relative: true, time }.at(command)?;
+        let expiry = Expiry { unit, is_relative: true, time }.at(command, self.now())?;
         let slot = self.database.table.find(key);
         self.put(slot, key, value, Some(expiry));
         to.ok();
@@ -172,9 +172,9 @@ impl Shard {
             return Ok(());
         };
         let string = self.database.table.at(slot).string()?;
-        let expiry = options.expiry.map(|expiry| expiry.at("getex")).transpose()?;
+        let expiry = options.expiry.map(|expiry| expiry.at("getex", self.now())).transpose()?;
         to.bulk(string);
-        if expiry.is_some_and(|expiry| expiry <= now()) {
+        if expiry.is_some_and(|expiry| expiry <= self.now()) {
             self.remove(slot);
         } else if expiry.is_some() || options.persist {
             self.change(slot, |entry| entry.set_expiry(expiry));

@@ -39,6 +39,25 @@ fn a_key_that_gets_a_new_time_again_and_again_takes_no_more_memory() {
 }
 
 #[test]
+fn nothing_expires_between_the_commands_of_a_transaction() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    // To compare these takes longer than the key lives.
+    let texts = ["abcdefg".repeat(1000), "fcbgade".repeat(1000)];
+    client.say(&format!("MSET one {} other {}", texts[0], texts[1]));
+    client.say("MULTI");
+    for line in ["SET short 1 PX 20", "DBSIZE", "LCS one other LEN", "TTL short", "GET short", "DBSIZE"] {
+        assert_eq!(client.say(line), "+QUEUED\r\n");
+    }
+    let reply = client.say("EXEC");
+    assert!(
+        reply.starts_with("*6\r\n+OK\r\n:3\r\n:") && reply.ends_with(":0\r\n$1\r\n1\r\n:3\r\n"),
+        "{reply}"
+    );
+    while client.say("GET short") != "$-1\r\n" {}
+}
+
+#[test]
 fn a_list_that_is_rotated_keeps_its_time() {
     let server = Server::start(&[]);
     let mut client = server.client();
