@@ -58,7 +58,10 @@ impl<A> Filling<A> {
         // Taken out of its row meanwhile, so that both rows have the same length after a panic.
         let earlier = arguments.swap_remove(at);
         let offset = offsets.swap_remove(at);
+        let left = LastAt { gathered: &mut self.gathered, at };
         let combined = combine(earlier, argument);
+        std::mem::forget(left);
+        let (offsets, arguments) = &mut self.gathered;
         let last = offsets.len();
         offsets.push(offset);
         arguments.push(combined);
@@ -77,6 +80,22 @@ impl<A> Filling<A> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.offsets().is_empty()
+    }
+}
+
+/// Updates of which the last one has taken the place of one that is gone: with this it goes back behind the others.
+struct LastAt<'a, A> {
+    gathered: &'a mut Gathered<A>,
+    at: usize,
+}
+
+impl<A> Drop for LastAt<'_, A> {
+    fn drop(&mut self) {
+        let (offsets, arguments) = &mut *self.gathered;
+        // The one that is gone may have been the last one itself.
+        let moved = usize::from(self.at < offsets.len());
+        offsets[self.at..].rotate_left(moved);
+        arguments[self.at..].rotate_left(moved);
     }
 }
 
