@@ -163,6 +163,34 @@ fn a_hash_that_panics_loses_no_entry() {
     });
 }
 
+#[test]
+fn a_hash_that_panics_loses_no_entry_of_a_table_from_which_many_were_removed() {
+    in_runtime(1, || {
+        let map = DistMap::new();
+        (0..3584).for_each(|key| _ = map.insert(Clumsy(key), key));
+        // Tables are searched in groups of 16 places, here in this order. A place that becomes free between full groups
+        // cannot be used for entries of other groups, so the table is rebuilt for the next entry.
+        let groups: Vec<u64> = (0..224).map(|step| step * (step + 1) / 2 % 256).collect();
+        let is_full = |group: u64| groups.contains(&(group % 256));
+        for (step, group) in
+            (0..).zip(&groups).filter(|(_, group)| is_full(**group + 1) && is_full(**group + 255))
+        {
+            let keys = 16 * step..16 * (step + 1);
+            keys.for_each(|key| assert_eq!(map.remove(Clumsy(key)), Some(key), "{group}"));
+        }
+        let left = map.len();
+        assert!(left < 1500, "{left}");
+        let mut merges = map.merges(|_: &mut u64, _| {});
+        merges.push(Clumsy(9999), 0);
+        REFUSES.set(true);
+        let outcome = merges.try_finish();
+        REFUSES.set(false);
+        assert!(outcome.unwrap_err().to_string().contains("not now"), "the table is rebuilt");
+        assert_eq!((map.len(), map.chunks().flatten().count()), (left, left));
+        assert_eq!((map.insert(Clumsy(9999), 0), map.len()), (None, left + 1));
+    });
+}
+
 /// Copying one of them panics.
 #[derive(Debug, PartialEq, NoRef)]
 struct Unlucky(u64);

@@ -1,7 +1,10 @@
 //! [`Entries`]: what one worker has of a map.
 
+mod growth;
+
 use crate::collections::dist_map::hashing::Hashing;
 use crate::sys::memory::prefetch;
+use growth::has_removed_only;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::borrow::Borrow;
@@ -10,9 +13,6 @@ use std::hash::Hash;
 
 /// Entries that a bucket holds before it is split: as many as fit a table of 4096 places.
 const MOST: usize = 3584;
-/// The directory may become this many times as long as the list of buckets: equal hashes would make it grow without
-/// end.
-const LONGEST_DIRECTORY: usize = 8;
 
 /// The entries of a [`DistMap`](crate::collections::DistMap) on one worker: what a closure gets that is applied to a
 /// whole part.
@@ -285,46 +285,13 @@ impl<K: Hash + Eq, V> Entries<K, V> {
             self.split(bucket);
             bucket = self.bucket_of(hash);
         }
+        if has_removed_only(&self.buckets[bucket].table) {
+            self.rebuild(bucket);
+        }
         let hashing = self.hashing;
         let rehash = |(key, _): &(K, V)| in_table(hashing.hash(key));
         let table = &mut self.buckets[bucket].table;
         (table.entry(in_table(hash), |(there, _)| there == key, rehash), &mut self.len)
-    }
-
-    /// Otherwise its table grows.
-    fn may_split(&self, bucket: usize) -> bool {
-        let is_listed_once = 1 << self.buckets[bucket].common_bits == self.directory.len();
-        !is_listed_once || self.directory.len() < LONGEST_DIRECTORY * self.buckets.len()
-    }
-
-    /// Splits a bucket into two by one more bit of the hashes.
-    #[cold]
-    #[inline(never)]
-    fn split(&mut self, bucket: usize) {
-        let Bucket { table, common_bits } = &mut self.buckets[bucket];
-        let bit = 1 << *common_bits;
-        // First everything that may panic, which is code of the program, so that no entry is lost.
-        let hashes: Vec<u64> = table.iter().map(|(key, _)| self.hashing.hash(key)).collect();
-        let moved = hashes.iter().filter(|hash| *hash & bit != 0).count();
-        // All tables have one size, so that the allocator can reuse the memory of a dropped one.
-        let with_room = |count: usize| HashTable::with_capacity(if count > 0 { count.max(MOST) } else { 0 });
-        let (mut stays, mut goes) = (with_room(hashes.len() - moved), with_room(moved));
-        let first = hashes.first().map_or(0, |hash| (hash & (bit - 1)) as usize);
-        for (entry, hash) in std::mem::take(table).into_iter().zip(hashes) {
-            let table = if hash & bit == 0 { &mut stays } else { &mut goes };
-            // There is room, so nothing is rehashed.
-            table.insert_unique(in_table(hash), entry, |_| hash);
-        }
-        *common_bits += 1;
-        let common_bits = *common_bits;
-        *table = stays;
-        if bit as usize == self.directory.len() {
-            self.directory.extend_from_within(..);
-        }
-        let number = self.buckets.len() as u32;
-        let own = self.directory.iter_mut().skip(first + bit as usize).step_by(2 * bit as usize);
-        own.for_each(|bucket| *bucket = number);
-        self.buckets.push(Bucket { table: goes, common_bits });
     }
 }
 
