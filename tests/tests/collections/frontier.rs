@@ -7,6 +7,7 @@ use gossamer::collections::{DistVec, Frontier, Layout, Marker, Outgoing};
 use integration_tests::{in_runtime, on_nodes, panic_text};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const NONE: u32 = u32::MAX;
 const FAR: u64 = u64::MAX;
@@ -264,6 +265,30 @@ fn the_least_that_follow_from_elements_before_a_panic_are_sent() {
         });
         assert!(text.contains("element 65: not from here"), "{text}");
         assert_eq!(least.to_vec(), [[3; 65].as_slice(), &[9; 35]].concat());
+    });
+}
+
+#[test]
+fn what_was_sent_once_is_not_sent_again_after_a_round_that_has_panicked() {
+    in_runtime(1, || {
+        let (visits, rows) = (DistVec::filled(4, [0_u32; 2]), DistVec::filled(4, ()));
+        let mut front = Frontier::of(&visits);
+        for round in 0..4 {
+            front.mark(round);
+            front.swap();
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                let round = front.par_for_each(&rows, |u, _, (), out| {
+                    out.once(3, [1, 0]);
+                    out.least(2, [0, 1]);
+                    assert!(u != 1, "not from here");
+                });
+                round.apply(|visits, [one, other]: [u32; 2], _| {
+                    *visits = [visits[0] + one, visits[1] + other];
+                });
+            }));
+            assert_eq!(outcome.is_err(), round == 1);
+        }
+        assert_eq!(visits.to_vec(), [[0, 0], [0, 0], [0, 1], [1, 0]]);
     });
 }
 

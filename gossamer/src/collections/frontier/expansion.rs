@@ -231,6 +231,9 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
             match turn {
                 Ok(expanded) => done += expanded,
                 Err((index, payload)) => {
+                    // Later rounds need it, too.
+                    let sent = out.take_sent();
+                    own.apply_here(|elements| elements.with_marks().1.sent = sent);
                     resume_saying(payload, |message| format!("element {index}: {message}"))
                 }
             }
