@@ -293,6 +293,23 @@ fn what_was_sent_once_is_not_sent_again_after_a_round_that_has_panicked() {
 }
 
 #[test]
+fn many_updates_that_follow_from_one_element_are_applied_in_their_order() {
+    in_runtime(2, || {
+        let (last, rows) = (DistVec::filled(2, 0_u64), DistVec::filled(2, ()));
+        let mut front = Frontier::of(&last);
+        front.mark(0);
+        front.swap();
+        // More than two batches for each worker.
+        let sent = front
+            .par_for_each(&rows, |_, _, (), out| {
+                (0..20_000).for_each(|number| out.push(number % 2, number as u64))
+            })
+            .apply(|last, by: u64, _| *last = by);
+        assert_eq!((sent, last.to_vec()), (20_000, vec![19_998, 19_999]));
+    });
+}
+
+#[test]
 fn rows_of_another_layout_are_refused() {
     in_runtime(2, || {
         let (numbers, rows) = (DistVec::filled(10, 0), DistVec::filled(Layout::cyclic(10), ()));

@@ -224,7 +224,7 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
             let turn = own.visit_both(&self.rows.parts[self.part], |elements, rows| {
                 take_turn(elements, rows, &front[done..], &mut out, &expand)
             });
-            while let Some((part, batch)) = out.full.pop() {
+            for (part, batch) in out.full.drain(..) {
                 count += batch.0.len();
                 out.updates.send(part, batch);
             }
