@@ -136,33 +136,6 @@ fn a_fiber_that_computes_between_its_calls_lets_others_run_after_few_of_them() {
 }
 
 #[test]
-fn a_fiber_whose_first_calls_take_long_lets_others_run_after_few_of_them() {
-    in_runtime(1, || {
-        let number = entrust(0_u64);
-        (0..1000).for_each(|_| number.apply(|number| *number += 1));
-        let calls = Rc::new(Cell::new(0_u64));
-        let slow = spawn_local({
-            let (number, calls) = (number.clone(), Rc::clone(&calls));
-            move || {
-                for _ in 0..200 {
-                    number.apply(|number| *number += 1);
-                    calls.set(calls.get() + 1);
-                    let begin = Instant::now();
-                    while begin.elapsed() < Duration::from_micros(200) {}
-                }
-            }
-        });
-        let other = spawn_local(move || {
-            yield_now();
-            calls.get()
-        });
-        let before = other.join();
-        assert!(before <= 10, "{before} calls");
-        slow.join();
-    });
-}
-
-#[test]
 fn a_fiber_that_was_suspended_between_its_calls_does_not_let_others_run_for_them() {
     in_runtime(1, || {
         let number = entrust(0_u64);

@@ -210,7 +210,6 @@ impl Scheduler {
             }
             refuse(job, NotStarted::Cancelled);
         };
-        worker::with_worker(|here| here.fibers.turn.forget());
         self.counters.fibers.started.add(1);
         let serial = self.counters.fibers.started.get();
         let description = Description { worker: self.worker, serial, spawned_at: job.spawned_at };

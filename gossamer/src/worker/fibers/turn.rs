@@ -40,7 +40,7 @@ impl TurnBudget {
     pub(super) fn new(counters: Arc<WorkerCounters>) -> Self {
         // No job of a fiber has this number.
         let none = TimeSlice { name: (0, u64::MAX), since: Instant::now(), calls: 0 };
-        Self { left: Cell::new(0), granted: Cell::new(0), slice: Cell::new(none), counters }
+        Self { left: Cell::new(0), granted: Cell::new(LOOK), slice: Cell::new(none), counters }
     }
 
     /// Takes one call off. Returns whether there was one left.
@@ -53,13 +53,6 @@ impl TurnBudget {
                 true
             }
         }
-    }
-
-    /// A job begins, and how long its calls take is not known: its first ones are looked at.
-    pub(super) fn forget(&self) {
-        self.counters.fibers.calls_granted.subtract(self.left.take());
-        self.granted.set(0);
-        self.show();
     }
 
     /// Looks how long the running fiber has run, and takes off the call that found no other left. Returns whether others
