@@ -30,7 +30,7 @@ struct Inner {
     untaken: Untaken,
 }
 
-/// What nobody may ever take an error from: then it is still on its way.
+/// Of an error that is still on its way: what it is to be taken from, as a report says if that is dropped.
 #[derive(Default)]
 struct Untaken(Option<&'static str>);
 
