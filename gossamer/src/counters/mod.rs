@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 pub(crate) mod address;
+pub(crate) mod calls_left;
 pub(crate) mod distribution;
 pub(crate) mod lane;
 pub(crate) mod stopwatch;

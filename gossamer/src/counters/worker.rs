@@ -1,6 +1,7 @@
 //! What a worker counts.
 
 use crate::counters::Count;
+use crate::counters::calls_left::CallsLeft;
 use crate::counters::distribution::BucketCounts;
 use crate::counters::lane::{SentCounters, SentNotes, ServedCounters};
 use crate::counters::stopwatch::Stopwatch;
@@ -43,7 +44,7 @@ pub(crate) struct CountedLanes {
     pub(crate) served: Vec<Counted<ServedCounters>>,
 }
 
-/// What one worker counts. Each line is written by its thread alone.
+/// What one worker counts. Each line is written by its thread alone, but for a mark of [`CallsLeft`].
 #[derive(Debug, Default)]
 pub(crate) struct WorkerCounters {
     pub(crate) fibers: FiberCounters,
@@ -70,7 +71,7 @@ pub(crate) struct FiberCounters {
     pub(crate) stacks: Count,
     /// Calls that fibers may still make until one suspends them. Each call takes one off, so calls are counted by
     /// what is left of the budget: a call to a local property costs hardly more than a count.
-    pub(crate) calls_left: Count,
+    pub(crate) calls_left: CallsLeft,
     pub(crate) calls_granted: Count,
     /// Of these, the ones that were not requests.
     pub(crate) other_calls: Count,

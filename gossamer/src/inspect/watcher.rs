@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Time between two looks while a worker is awake.
+/// Time between two looks at what keeps the workers, while one is awake.
+const GLANCE: Duration = Duration::from_millis(10);
+/// The same for looks whether they make progress.
 const LOOK: Duration = Duration::from_millis(50);
 /// The same while all sleep: for unused memory, and for what a look has missed.
 const DOZE: Duration = Duration::from_millis(2500);
@@ -106,17 +108,17 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
         if now >= due {
             all_sleep = note_turns(&runtimes);
             stalls.look(&runtimes);
-            blocks.look(&runtimes);
             standstill.look(&runtimes);
             due = now + LOOK;
         }
+        blocks.look(&runtimes);
         let stall = runtimes.iter().filter_map(|runtime| runtime.config.stall_limit()).min();
         let doze = stall.map_or(DOZE, |stall| stall.clamp(LOOK, DOZE));
         drop(runtimes);
         doze::note(all_sleep);
         let mut waits = vec![PollFd::new(bell, PollFlags::IN)];
         waits.extend(socket.as_ref().map(|socket| PollFd::new(&socket.listener, PollFlags::IN)));
-        if !wait(&mut waits, if all_sleep { doze } else { due - now }) {
+        if !wait(&mut waits, if all_sleep { doze } else { GLANCE.min(due - now) }) {
             continue;
         }
         bell.clear();

@@ -32,11 +32,7 @@ use std::time::Duration;
 #[track_caller]
 #[must_use]
 pub fn metrics() -> NodeMetrics {
-    let own = worker::with(|here| {
-        let here = here?;
-        here.show_calls();
-        Some(Arc::clone(&here.shared))
-    });
+    let own = worker::with(|here| Some(Arc::clone(&here?.shared)));
     match own.or_else(shared::oldest) {
         Some(shared) => of_node(&shared),
         None => no_runtime("gossamer::metrics", ""),

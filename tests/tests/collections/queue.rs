@@ -5,7 +5,9 @@ use gossamer::{NoRef, Trust, Trustee, entrust, sleep, spawn_local, spawn_on, yie
 use integration_tests::{Tally, in_runtime, on_nodes, panic_text, wait_until};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
-use std::time::Duration;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 #[test]
 fn each_item_and_what_follows_from_it_is_done_once() {
@@ -55,6 +57,38 @@ fn share() {
     });
     let done = done.to_vec();
     assert!(done.iter().sum::<u64>() == 1000 && done.iter().all(|done| *done > 0), "{done:?}");
+}
+
+#[test]
+fn after_few_items_that_take_long_the_other_fibers_of_the_worker_run() {
+    static ROUNDS: AtomicU64 = AtomicU64::new(0);
+    static SEEN: AtomicU64 = AtomicU64::new(0);
+    static IN_A_ROW: AtomicU64 = AtomicU64::new(0);
+    static MOST: AtomicU64 = AtomicU64::new(0);
+    fn item(takes_long: bool, _: &mut Vec<bool>) {
+        let begin = Instant::now();
+        while takes_long && begin.elapsed() < Duration::from_micros(200) {}
+        let rounds = ROUNDS.load(Relaxed);
+        if takes_long && SEEN.swap(rounds, Relaxed) == rounds {
+            MOST.fetch_max(IN_A_ROW.fetch_add(1, Relaxed) + 1, Relaxed);
+        } else {
+            IN_A_ROW.store(u64::from(takes_long), Relaxed);
+        }
+    }
+    in_runtime(1, || {
+        let other = spawn_local(|| {
+            while ROUNDS.fetch_add(1, Relaxed) < u64::MAX / 2 {
+                yield_now();
+            }
+        });
+        let queue = DistQueue::new();
+        // The last ones come first, and do not make it expect that the others are fast, too.
+        queue.extend([true; 100].into_iter().chain([false; 1000]));
+        queue.par_for_each(item);
+        ROUNDS.store(u64::MAX / 2, Relaxed);
+        other.join();
+        assert!(MOST.load(Relaxed) <= 9, "{MOST:?} items in a row");
+    });
 }
 
 #[test]

@@ -7,14 +7,19 @@ use crate::collections::outstanding::{Claim, Outstanding, StopOnDrop, does_items
 use crate::lane::catch::resume_saying;
 use crate::trust::{rethrow, spawn_around};
 use crate::worker::{Cancelled, require_fiber};
-use crate::{NoRef, Trust, Trustee, entrust, sleep, yield_now};
+use crate::{NoRef, Pending, Trust, Trustee, entrust, sleep, yield_now};
 use std::any::Any;
 use std::collections::VecDeque;
+use std::mem;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Items that a worker takes from its own part at a time: nobody else can take them then.
+/// Items that a worker takes from its own part at a time, at most: nobody else can take them then.
 const MOST_IN_HAND: usize = 32;
+/// How long it does items before it gives the others that it has taken back, and others on its worker run.
+const TURN: Duration = Duration::from_micros(50);
+/// Items between two looks at the clock, at most: so many may take long before it is known.
+const MOST_BETWEEN: usize = 8;
 /// Items that it takes from the part of another worker.
 const MOST_STOLEN: usize = 1024;
 /// How long a worker without work waits before it looks again: at first, and at most.
@@ -77,17 +82,22 @@ impl<T: NoRef> DistQueue<T> {
 
     /// What the fiber of one worker does.
     fn work(&self, number: usize, remaining: &Trust<Outstanding>, mut each: impl FnMut(T, &mut Vec<T>)) {
-        let mut idle = IDLE[0];
+        let (mut idle, mut pace) = (IDLE[0], Pace { most: 1, between: 1 });
+        let mut items = DoneItems { remaining, done: 0, told: None };
         loop {
-            let mut hand = self.take_own();
+            let mut hand = self.take_own(pace.most);
             if hand.is_empty() {
-                hand = self.steal(number);
+                hand = self.steal(number, pace.most);
             }
             let (had, mut more) = (hand.len(), Vec::new());
-            let outcome = call_each(&mut hand, &mut more, &mut each);
-            // Counted before others can take the new items, so that none is done before it is counted.
+            let outcome = call_some(&mut hand, &mut more, &mut pace, &mut each);
             let done = had - hand.len();
-            let is_over = remaining.apply_with(Outstanding::count, (more.len(), done, outcome.is_err()));
+            // Counted before others can take the new items, so that none is done before it is counted.
+            let is_over = if had == 0 || outcome.is_err() {
+                items.tell(more.len(), done, outcome.is_err())
+            } else {
+                items.note(more.len(), done)
+            };
             self.add(hand.into_iter().chain(more));
             if let Err(payload) = outcome {
                 resume_saying(payload, |message| format!("an item of a queue: {message}"));
@@ -117,9 +127,8 @@ impl<T: NoRef> DistQueue<T> {
     }
 
     /// The last of this worker's items, at most half of them, so that others find some.
-    fn take_own(&self) -> VecDeque<T> {
-        let take =
-            |part: &mut VecDeque<T>| part.split_off(part.len() - part.len().div_ceil(2).min(MOST_IN_HAND));
+    fn take_own(&self, most: usize) -> VecDeque<T> {
+        let take = |part: &mut VecDeque<T>| part.split_off(part.len() - part.len().div_ceil(2).min(most));
         self.own(take).unwrap_or_default()
     }
 
@@ -131,7 +140,7 @@ impl<T: NoRef> DistQueue<T> {
     }
 
     /// The first items of another worker, at most half of them. All but a few go into this worker's part.
-    fn steal(&self, number: usize) -> VecDeque<T> {
+    fn steal(&self, number: usize, most: usize) -> VecDeque<T> {
         let take = const {
             |part: &mut VecDeque<T>, ()| {
                 part.drain(..part.len().div_ceil(2).min(MOST_STOLEN)).collect::<Vec<_>>()
@@ -142,23 +151,77 @@ impl<T: NoRef> DistQueue<T> {
             let stolen = self.parts.update_with(other, take, ());
             if !stolen.is_empty() {
                 self.add(stolen);
-                return self.take_own();
+                return self.take_own(most);
             }
         }
         VecDeque::new()
     }
 }
 
-/// Calls the closure for the items in hand, the last one first. After a panic the remaining ones stay.
-fn call_each<T>(
+/// What a worker has done of the items that are outstanding.
+struct DoneItems<'a> {
+    remaining: &'a Trust<Outstanding>,
+    /// Not told yet. So there are never more items than are counted as outstanding.
+    done: usize,
+    /// Told, and whether the loop is over is not answered yet.
+    told: Option<Pending<bool>>,
+}
+
+impl DoneItems<'_> {
+    /// Counts what a worker that has more to do has added and done, and waits for nothing unless it has added more than
+    /// it has done. Returns whether the loop is known to be over.
+    fn note(&mut self, added: usize, done: usize) -> bool {
+        if added > self.done + done {
+            return self.tell(added, done, false);
+        }
+        self.done = self.done + done - added;
+        if self.told.as_ref().is_some_and(|told| !told.is_finished()) {
+            return false;
+        }
+        let is_over = self.told.take().is_some_and(Pending::wait);
+        let done = mem::take(&mut self.done);
+        self.told = Some(self.remaining.apply_with_async(Outstanding::count, (0, done, false)));
+        is_over
+    }
+
+    /// Like [`note`](Self::note), and waits until it is known whether the loop is over.
+    fn tell(&mut self, added: usize, done: usize, failed: bool) -> bool {
+        // Its answer is older than the next one.
+        let was_over = self.told.take().is_some_and(Pending::wait);
+        let done = mem::take(&mut self.done) + done;
+        self.remaining.apply_with(Outstanding::count, (added, done, failed)) || was_over
+    }
+}
+
+/// How fast a worker gets on.
+struct Pace {
+    /// Items that it takes next, at most.
+    most: usize,
+    /// Items before it looks at the clock.
+    between: usize,
+}
+
+/// Calls the closure for the items in hand, the last one first, for the length of a turn. After it, and after a panic,
+/// the remaining ones stay.
+fn call_some<T>(
     hand: &mut VecDeque<T>,
     more: &mut Vec<T>,
+    pace: &mut Pace,
     each: &mut impl FnMut(T, &mut Vec<T>),
 ) -> Result<(), Box<dyn Any + Send>> {
+    let (had, begun) = (hand.len(), Instant::now());
     let run = AssertUnwindSafe(|| {
-        while let Some(item) = hand.pop_back() {
-            each(item, more);
+        let mut in_turn = Duration::ZERO;
+        while in_turn < TURN && !hand.is_empty() {
+            for _ in 0..pace.between {
+                let Some(item) = hand.pop_back() else { break };
+                each(item, more);
+            }
+            let took = begun.elapsed() - in_turn;
+            in_turn += took;
+            pace.between = if took < TURN / 2 { (2 * pace.between).min(MOST_BETWEEN) } else { 1 };
         }
+        pace.most = if in_turn < TURN { (2 * pace.most).min(MOST_IN_HAND) } else { had - hand.len() };
     });
     match catch_unwind(run) {
         Err(payload) if payload.is::<Cancelled>() => resume_unwind(payload),

@@ -142,7 +142,8 @@ impl Scheduler {
         self.turn.set(turn);
     }
 
-    /// Runs the fibers that could go on when the call began, and starts jobs. Returns whether there was any.
+    /// Runs the fibers that could go on when the call began, and starts jobs. Returns whether there was any. If together
+    /// they keep the worker for long, some wait for its next turn.
     pub(crate) fn run(&self) -> bool {
         if self.cancellations.are_requested() {
             self.cancel_requested();
@@ -161,16 +162,30 @@ impl Scheduler {
             if number.is_multiple_of(MANY) && number < ready {
                 worker::with_worker(Worker::send_early);
             }
+            if self.is_hurried() {
+                break;
+            }
         }
         self.startable.set(jobs);
         while let Some((job, description)) = self.next_job() {
             self.start(job, description);
+            // Not before: fibers that always keep the worker for long would leave no turn to it.
+            if self.is_hurried() {
+                break;
+            }
         }
+        self.startable.set(0);
         self.cancellations.forget_jobs();
         self.view.note_running(None);
         self.view.note_unswept();
         self.counters.fibers.ready.set(self.ready.len() as u64);
         true
+    }
+
+    /// Whether this turn has lasted long.
+    #[inline(always)]
+    fn is_hurried(&self) -> bool {
+        self.counters.fibers.calls_left.is_hurried()
     }
 
     #[inline(always)]
@@ -342,6 +357,9 @@ fn next_job_of_worker(fiber: &Fiber) -> Option<Job> {
     let (job, description) = worker::with(|worker| {
         let scheduler = &worker?.fibers.scheduler;
         scheduler.cancellations.job_is_over(fiber);
+        if scheduler.is_hurried() {
+            return None;
+        }
         let next = scheduler.next_job()?;
         scheduler.view.note_running(Some(next.1.spawned_at));
         Some(next)

@@ -103,12 +103,6 @@ impl Worker {
         Fiber::suspend_ready();
     }
 
-    /// Shows what this turn has counted so far.
-    #[inline(always)]
-    pub(crate) fn show_calls(&self) {
-        self.fibers.turn.show();
-    }
-
     /// Like `take_turn_to_apply`, unless the turn is over; returns whether it is not.
     #[inline(always)]
     pub(crate) fn has_turn(&self) -> bool {

@@ -15,10 +15,9 @@ const LOOK: u64 = CALLS / 3;
 
 /// Calls that need not suspend their fiber until one does all the same.
 ///
-/// Only the time that a fiber runs without a pause counts: a worker may be idle between two calls, or run others.
+/// Only the time that a fiber runs without a pause counts: a worker may be idle between two calls, or run others. The
+/// calls until the next look are a counter of the worker's, so that the watcher can ask for that look at the next call.
 pub(crate) struct TurnBudget {
-    /// Calls until the next look.
-    left: Cell<u64>,
     /// Calls between the last look and the next one.
     granted: Cell<u64>,
     slice: Cell<TimeSlice>,
@@ -40,27 +39,24 @@ impl TurnBudget {
     pub(super) fn new(counters: Arc<WorkerCounters>) -> Self {
         // No job of a fiber has this number.
         let none = TimeSlice { name: (0, u64::MAX), since: Instant::now(), calls: 0 };
-        Self { left: Cell::new(0), granted: Cell::new(LOOK), slice: Cell::new(none), counters }
+        Self { granted: Cell::new(0), slice: Cell::new(none), counters }
     }
 
-    /// Takes one call off. Returns whether there was one left.
+    /// Takes one call off. Returns whether there was one left, and nobody asks for a look.
     #[inline(always)]
     pub(super) fn spend(&self) -> bool {
-        match self.left.get() {
-            0 => false,
-            left => {
-                self.left.set(left - 1);
-                true
-            }
-        }
+        self.counters.fibers.calls_left.spend()
     }
 
     /// Looks how long the running fiber has run, and takes off the call that found no other left. Returns whether others
     /// have to run now.
     pub(super) fn look(&self) -> bool {
         let (name, now) = (Fiber::running_job(), Instant::now());
+        let left = &self.counters.fibers.calls_left;
+        let (unused, is_hurried) = (left.get(), left.is_hurried());
+        self.counters.fibers.calls_granted.subtract(unused);
         // That call, and those that it had before it.
-        let calls = self.granted.get() + 1;
+        let calls = self.granted.get() - unused + 1;
         let mut slice = self.slice.get();
         let is_over = if slice.name == name {
             slice.calls += calls;
@@ -69,12 +65,12 @@ impl TurnBudget {
             slice.calls + LOOK >= CALLS || took >= TURN
         } else {
             slice = TimeSlice { name, since: now, calls: 0 };
-            // Others may have made calls that took long.
-            self.grant(2 * calls);
+            // Others may have made calls that took long; if it is hurried, it has made them itself.
+            self.grant(if is_hurried { 0 } else { 2 * calls });
             false
         };
         self.slice.set(slice);
-        is_over
+        is_over || is_hurried
     }
 
     /// Others have run, and the fiber that found its turn over goes on. While calls take long, the next one looks again.
@@ -88,15 +84,8 @@ impl TurnBudget {
     fn grant(&self, calls: u64) {
         let calls = calls.min(LOOK);
         self.counters.fibers.calls_granted.add(calls + 1);
+        self.counters.fibers.calls_left.set(calls);
         self.granted.set(calls);
-        self.left.set(calls);
-        self.show();
-    }
-
-    /// Publishes how many calls are left, for the counters.
-    #[inline(always)]
-    pub(crate) fn show(&self) {
-        self.counters.fibers.calls_left.set(self.left.get());
     }
 
     /// A call that was or will be taken off is no request.

@@ -1,5 +1,6 @@
 //! Finds what keeps a worker for long: a closure, a callback or a fiber that computes or blocks while everything else
-//! on the worker waits.
+//! on the worker waits. A fiber is made to let others run at its next call (as Go's `sysmon` does for its goroutines);
+//! what makes no call is reported.
 
 use crate::counters::lane::SentCounters;
 use crate::counters::worker::{Counted, WorkerCounters};
@@ -14,6 +15,11 @@ use std::time::{Duration, Instant};
 /// Places that are kept for the list at the end; further places are reported all the same.
 const PLACES: usize = 1000;
 
+/// How long a fiber may keep its worker before its next call lets others run.
+const LONG: Duration = Duration::from_millis(5);
+/// How long a turn lasts before its processor time is measured, for the report.
+const LONGER: Duration = Duration::from_millis(40);
+
 /// Looks at all workers, at short intervals.
 #[derive(Default)]
 pub(crate) struct BlockWatch {
@@ -27,7 +33,7 @@ pub(crate) struct BlockWatch {
 struct WorkerTurn {
     turn: u64,
     since: Instant,
-    /// Set at the first look that finds the worker in the turn of the look before.
+    /// Set at the first look that finds the turn to be a longer one.
     processor_time: Option<u64>,
     kept_by: Option<String>,
 }
@@ -40,7 +46,8 @@ struct BlockCount {
 }
 
 impl BlockWatch {
-    /// Looks, and reports what keeps a worker for longer than it may, once for each place.
+    /// Looks, hurries the fibers that have kept a worker since the last look, and reports what keeps a worker for longer
+    /// than it may, once for each place.
     pub(crate) fn look(&mut self, runtimes: &[Arc<Shared>]) {
         let numbers = runtimes.iter().flat_map(|runtime| {
             let first = runtime.base + runtime.first as u32;
@@ -51,14 +58,12 @@ impl BlockWatch {
         for runtime in runtimes {
             for (place, mailbox) in runtime.mailboxes.iter().enumerate() {
                 let index = runtime.first + place;
-                if let Some(limit) = runtime.config.block_limit() {
-                    self.look_at(runtime, index, mailbox, limit);
-                }
+                self.look_at(runtime, index, mailbox);
             }
         }
     }
 
-    fn look_at(&mut self, runtime: &Shared, index: usize, mailbox: &Mailbox, limit: Duration) {
+    fn look_at(&mut self, runtime: &Shared, index: usize, mailbox: &Mailbox) {
         let number = runtime.base + index as u32;
         let (turn, now) = (mailbox.view.turns(), Instant::now());
         let begins = WorkerTurn { turn, since: now, processor_time: None, kept_by: None };
@@ -72,8 +77,13 @@ impl BlockWatch {
             return;
         }
         let lasted = now - seen.since;
+        if lasted >= LONG {
+            mailbox.counters.fibers.calls_left.hurry();
+        }
+        let Some(limit) = runtime.config.block_limit() else { return };
         let Some(thread) = mailbox.view.thread().filter(|_| seen.kept_by.is_none()) else { return };
         match seen.processor_time {
+            None if lasted < LONGER => {}
             None => seen.processor_time = thread.processor_time(),
             // A worker that has not run was kept by other programs.
             Some(before) if lasted >= limit && is_kept(thread, before, limit) => {
