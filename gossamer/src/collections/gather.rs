@@ -259,7 +259,12 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
         // What is at hand first: if a clone panics, what the others have found is dropped.
         if let Some(own) = self.own {
             self.vector.parts[own].try_apply_here(|elements| {
-                merging.answer(own, FETCHED_BEFORE, |offset, later| copy(elements, offset, later));
+                let copy = |offset| elements[offset as usize].clone();
+                merging.answer(own, FETCHED_BEFORE, copy, |offset, place| {
+                    // Nobody has touched that memory lately, either.
+                    prefetch::write(place);
+                    fetch(elements, offset);
+                });
             })?;
         }
         for (part, (_, values)) in round.wanted.iter_mut().enumerate() {
@@ -275,17 +280,20 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
 
 fn look_up<T: Clone>(elements: &[T], (mut offsets, mut values): Wanted<T>) -> Wanted<T> {
     values.reserve_exact(offsets.len());
-    let later = |at: usize| offsets.get(at + FETCHED_BEFORE).copied();
-    values.extend(offsets.iter().enumerate().map(|(at, offset)| copy(elements, *offset, later(at))));
+    values.extend(offsets.iter().enumerate().map(|(at, offset)| {
+        if let Some(later) = offsets.get(at + FETCHED_BEFORE) {
+            fetch(elements, *later);
+        }
+        elements[*offset as usize].clone()
+    }));
     offsets.clear();
     (offsets, values)
 }
 
-/// A copy of an element; the one at `later` is fetched into the cache.
+/// Fetches an element into the cache.
 #[inline(always)]
-fn copy<T: Clone>(elements: &[T], offset: u32, later: Option<u32>) -> T {
-    if let Some(later) = later.and_then(|offset| elements.get(offset as usize)) {
-        prefetch::read(later);
+fn fetch<T>(elements: &[T], offset: u32) {
+    if let Some(element) = elements.get(offset as usize) {
+        prefetch::read(element);
     }
-    elements[offset as usize].clone()
 }

@@ -111,15 +111,23 @@ impl<T> Merging<'_, T> {
         self.asked.rows[row] = asked;
     }
 
-    /// Answers a row: each number, with the one that comes `ahead` numbers later, if any. If that panics, the row has no
-    /// answers.
-    pub(crate) fn answer(&mut self, row: usize, ahead: usize, mut answer: impl FnMut(u32, Option<u32>) -> T) {
+    /// Answers a row. `soon` is told of each number `ahead` numbers before, and where its answer will be. If that
+    /// panics, the row has no answers.
+    pub(crate) fn answer(
+        &mut self,
+        row: usize,
+        ahead: usize,
+        mut answer: impl FnMut(u32) -> T,
+        soon: impl Fn(u32, *const MaybeUninit<T>),
+    ) {
         let mut asked = std::mem::take(&mut self.asked.rows[row]);
         let room = &mut self.vector.spare_capacity_mut()[..self.len];
         let mut answered = Answered { asked: asked.as_slice(), room, count: 0 };
         for (at, one) in answered.asked.iter().enumerate() {
-            let later = answered.asked.get(at + ahead).map(|later| later.number());
-            answered.room[one.place()].write(answer(one.number(), later));
+            if let Some(later) = answered.asked.get(at + ahead) {
+                soon(later.number(), answered.room.as_ptr().wrapping_add(later.place()));
+            }
+            answered.room[one.place()].write(answer(one.number()));
             answered.count += 1;
         }
         std::mem::forget(answered);
@@ -166,6 +174,7 @@ impl<T> Drop for Answered<'_, T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::Interleaving;
+    use std::cell::RefCell;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::rc::Rc;
 
@@ -189,13 +198,16 @@ mod tests {
 
     #[test]
     fn a_row_is_answered_by_its_numbers() {
-        let (mut asked, mut found) = (Interleaving::new(2), Vec::new());
+        let (mut asked, mut found, told) =
+            (Interleaving::new(2), Vec::with_capacity(4), RefCell::new(Vec::new()));
         asked.ask(&[(0, 5), (1, 1), (0, 6), (0, 7)], Some).unwrap();
         let mut merging = asked.merge_into(&mut found);
-        merging.fill(1, [(10, Some(0))]);
-        merging.answer(0, 2, |number, later| (2 * number, later));
+        merging.fill(1, [3]);
+        merging.answer(0, 2, |number| 2 * number, |number, place| told.borrow_mut().push((number, place)));
         merging.finish();
-        assert_eq!(found, [(10, Some(7)), (10, Some(0)), (12, None), (14, None)]);
+        assert_eq!(found, [10, 3, 12, 14]);
+        let told: Vec<_> = told.take().into_iter().map(|(number, place)| (number, place.cast())).collect();
+        assert_eq!(told, [(7, &raw const found[3])]);
         assert_eq!(asked.asked(0).count(), 0);
     }
 
@@ -205,9 +217,8 @@ mod tests {
         asked.ask(&[(0, 0), (0, 1), (0, 2)], Some).unwrap();
         let mut merging = asked.merge_into(&mut found);
         for _ in 0..2 {
-            let answer =
-                |number, _| if number < 2 { answer.clone() } else { panic!("no answer to {number}") };
-            drop(catch_unwind(AssertUnwindSafe(|| merging.answer(0, 1, answer))));
+            let answer = |number| if number < 2 { answer.clone() } else { panic!("no answer to {number}") };
+            drop(catch_unwind(AssertUnwindSafe(|| merging.answer(0, 1, answer, |_, _| ()))));
         }
         assert_eq!(Rc::strong_count(&answer), 1);
         let missing = catch_unwind(AssertUnwindSafe(|| merging.finish())).unwrap_err();
@@ -232,7 +243,7 @@ mod tests {
         assert_eq!(asked.ask(&[0, 1, 2], |number| (number < 1).then_some((0, number))), Err(1));
         asked.ask(&[(0, 3)], Some).unwrap();
         let mut merging = asked.merge_into(&mut found);
-        merging.answer(0, 1, |number, _| number);
+        merging.answer(0, 1, |number| number, |_, _| ());
         let missing = catch_unwind(AssertUnwindSafe(|| merging.finish())).unwrap_err();
         assert_eq!(missing.downcast_ref::<String>().unwrap(), "2 answers are missing");
         assert!(found.is_empty());
