@@ -43,6 +43,10 @@ catalogue! {
         "the closure of `{call}` takes its captures as arguments, and `{name}` is not among them",
         help "pass it with the others: `{call}(…, |…, ({name}, …)| …, ({name}, …))`";
 
+    CAPTURE_IN_COMBINING_CLOSURE in "capture_in_combining_closure":
+        "the closure that combines the results of `{call}` captures `{name}`, and can capture nothing",
+        help "use `{name}` in the first closure, which makes the results and may capture, or on what the loop returns";
+
     // #[gossamer::main].
     MAIN_NOT_A_FUNCTION in "main_on_struct":
         "#[gossamer::main] must be put on a function",

@@ -1,10 +1,11 @@
 //! Walks the arguments of delegating calls, and has the calls rewritten.
 
+use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut;
 use syn::*;
 
-use super::call::{Arguments, Callee, Delegation, closure_mut, stored_in};
+use super::call::{Arguments, Callee, Delegation, closure_mut, is_two, stored_in};
 use super::frame::{Capture, Frame, Seen, Taken};
 use super::scope::StoredClosure;
 use super::walk::Walker;
@@ -19,13 +20,29 @@ impl Walker {
         delegation: &Delegation,
     ) -> Option<Taken> {
         let mut taken = None;
+        let last = arguments.len().saturating_sub(1);
         for (position, argument) in arguments.iter_mut().enumerate() {
-            match position == delegation.closure {
-                true => taken = self.delegated_argument(argument, delegation),
-                false => self.visit_expr_mut(argument),
+            if position == delegation.closure {
+                taken = self.delegated_argument(argument, delegation);
+            } else if position == last && is_two(delegation.call) {
+                self.combining_argument(argument, delegation);
+            } else {
+                self.visit_expr_mut(argument);
             }
         }
         taken
+    }
+
+    /// Walks the closure that combines the results of a loop, to which no captures can be handed.
+    fn combining_argument(&mut self, argument: &mut Expr, delegation: &Delegation) {
+        let Some(closure) = closure_mut(argument) else { return self.visit_expr_mut(argument) };
+        self.delegated_closure(closure, Arguments::Nothing, false);
+        if let Some(Capture { ident, .. }) = self.beside.take() {
+            let parts = [("call", delegation.call), ("name", &ident.to_string())];
+            self.report.add(&ident, &messages::CAPTURE_IN_COMBINING_CLOSURE, &parts);
+            // Not a constant, where rustc would report it, too.
+            *argument = Expr::Verbatim(quote!(#argument));
+        }
     }
 
     fn delegated_argument(&mut self, argument: &mut Expr, delegation: &Delegation) -> Option<Taken> {
