@@ -61,6 +61,33 @@ fn a_fiber_that_is_cancelled_before_it_begins_never_begins() {
 }
 
 #[test]
+fn a_fiber_that_is_cancelled_behind_others_that_take_long_never_begins() {
+    in_runtime(1, || {
+        static RUN: AtomicUsize = AtomicUsize::new(0);
+        // The turn begins here: none of the next calls lets other fibers run.
+        entrust(()).apply(|()| ());
+        let count = || RUN.fetch_add(1, Ordering::Relaxed);
+        let keep = || thread::sleep(Duration::from_millis(30));
+        let second: Rc<Cell<Option<JoinHandle<usize>>>> = Rc::default();
+        let (long, given) = (spawn_local(keep), Rc::clone(&second));
+        // In a later turn than the first one, which is then still to begin.
+        let canceller = spawn_local(move || {
+            let second = given.take().unwrap();
+            second.cancel();
+            is_cancelled(second);
+        });
+        let longer: Vec<_> = (0..4).map(|_| spawn_local(keep)).collect();
+        let (first, third) = (spawn_local(count), spawn_local(count));
+        second.set(Some(spawn_local(count)));
+        first.cancel();
+        is_cancelled(first);
+        longer.into_iter().chain([long, canceller]).for_each(JoinHandle::join);
+        third.join();
+        assert_eq!(RUN.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
 fn cancelling_what_has_ended_leaves_its_result_and_spares_the_fibers_that_come_after() {
     near_and_far(|trustee| {
         for _ in 0..100 {

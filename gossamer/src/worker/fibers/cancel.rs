@@ -27,7 +27,7 @@ pub(crate) struct Cancellations {
     fibers: Cell<usize>,
     /// Jobs to cancel, from the next turn's fibers on.
     requested: RefCell<Vec<JobId>>,
-    /// Those of this turn, in order: these jobs do not begin.
+    /// Those of this turn, and of turns before that have left jobs to it, in order: these jobs do not begin.
     jobs: RefCell<Vec<JobId>>,
     are_requested: Cell<bool>,
     has_jobs: Cell<bool>,
@@ -61,9 +61,10 @@ impl Cancellations {
     /// The requests now apply to the jobs of this turn.
     pub(super) fn begin(&self) {
         self.are_requested.set(false);
-        let mut jobs = self.requested.take();
+        let mut jobs = self.jobs.borrow_mut();
+        jobs.append(&mut self.requested.borrow_mut());
         jobs.sort_unstable();
-        self.jobs.replace(jobs);
+        jobs.dedup();
         self.has_jobs.set(true);
     }
 

@@ -174,8 +174,10 @@ impl Scheduler {
                 break;
             }
         }
-        self.startable.set(0);
-        self.cancellations.forget_jobs();
+        // Jobs that wait for the next turn may be among those that were cancelled.
+        if self.startable.replace(0) == 0 {
+            self.cancellations.forget_jobs();
+        }
         self.view.note_running(None);
         self.view.note_unswept();
         self.counters.fibers.ready.set(self.ready.len() as u64);
