@@ -183,6 +183,32 @@ fn requests_are_served_before_all_fibers_have_run_that_together_take_long() {
     });
 }
 
+#[test]
+fn requests_are_served_before_all_fibers_have_run_that_compute_before_a_call() {
+    static BEGUN: AtomicU64 = AtomicU64::new(0);
+    static STOP: AtomicBool = AtomicBool::new(false);
+    in_runtime(2, || {
+        let number = Trustee::all()[1].entrust(7_u64);
+        let compute = |number: &Trust<u64>| {
+            BEGUN.fetch_add(1, Ordering::Relaxed);
+            if !STOP.load(Ordering::Relaxed) {
+                spin_for(Duration::from_millis(5));
+            }
+            number.apply(|number| *number);
+        };
+        let all = move |number: Trust<u64>| {
+            gossamer::scope(|scope| (0..500).for_each(|_| drop(scope.spawn(|| compute(&number)))));
+        };
+        let all = spawn_on_with(Trustee::all()[1], all, number.clone());
+        wait_until(|| BEGUN.load(Ordering::Relaxed) > 0);
+        assert_eq!(number.apply(|number| *number), 7);
+        let begun = BEGUN.load(Ordering::Relaxed);
+        STOP.store(true, Ordering::Relaxed);
+        assert!(begun < 100, "{begun} had begun");
+        all.join();
+    });
+}
+
 fn spin_for(time: Duration) {
     let begin = Instant::now();
     while begin.elapsed() < time {

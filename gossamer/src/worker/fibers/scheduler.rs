@@ -42,6 +42,8 @@ pub(crate) struct Scheduler {
     counters: Arc<WorkerCounters>,
     /// The number of the worker's turn.
     turn: Cell<u64>,
+    /// Whether a call has found that this turn lasts long, and taken the mark that says so.
+    is_overlong: Cell<bool>,
     /// Whether events of this turn are recorded.
     pub(crate) is_traced: Cell<bool>,
     pub(super) cancellations: Cancellations,
@@ -67,6 +69,7 @@ impl Scheduler {
             startable: Cell::new(0),
             counters,
             turn: Cell::new(0),
+            is_overlong: Cell::new(false),
             is_traced: Cell::new(false),
             cancellations: Cancellations::default(),
         }
@@ -140,6 +143,7 @@ impl Scheduler {
     #[inline(always)]
     pub(crate) fn begin_turn(&self, turn: u64) {
         self.turn.set(turn);
+        self.is_overlong.set(false);
     }
 
     /// Runs the fibers that could go on when the call began, and starts jobs. Returns whether there was any. If together
@@ -187,7 +191,12 @@ impl Scheduler {
     /// Whether this turn has lasted long.
     #[inline(always)]
     fn is_hurried(&self) -> bool {
-        self.counters.fibers.calls_left.is_hurried()
+        self.counters.fibers.calls_left.is_hurried() || self.is_overlong.get()
+    }
+
+    /// Before a call takes the mark away: this turn has lasted long if it is set.
+    pub(super) fn keep_mark(&self) {
+        self.is_overlong.set(self.is_hurried());
     }
 
     #[inline(always)]

@@ -135,6 +135,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn look_at_turn(&self) {
+        self.fibers.scheduler.keep_mark();
         if self.fibers.turn.look() {
             self.yield_now();
             self.fibers.turn.begin();
