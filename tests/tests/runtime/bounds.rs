@@ -209,6 +209,28 @@ fn requests_are_served_before_all_fibers_have_run_that_compute_before_a_call() {
     });
 }
 
+#[test]
+fn beside_a_fiber_that_takes_long_in_each_turn_others_begin_and_go_on_many_at_a_time() {
+    in_runtime(1, || {
+        let stop = Rc::new(Cell::new(false));
+        let stopped = Rc::clone(&stop);
+        let long = spawn_local(move || {
+            while !stopped.get() {
+                spin_for(Duration::from_millis(25));
+                yield_now();
+            }
+        });
+        yield_now();
+        let begun = Instant::now();
+        let others: Vec<_> = (0..200).map(|_| spawn_local(|| (0..3).for_each(|_| yield_now()))).collect();
+        others.into_iter().for_each(|other| other.join());
+        let took = begun.elapsed();
+        stop.set(true);
+        long.join();
+        assert!(took < Duration::from_secs(1), "200 fibers that do nothing took {took:?}");
+    });
+}
+
 fn spin_for(time: Duration) {
     let begin = Instant::now();
     while begin.elapsed() < time {

@@ -158,6 +158,7 @@ impl Scheduler {
             return false;
         }
         let _restore = context::enter(Context::Fiber);
+        self.begin_phase();
         for number in 1..=ready {
             let Some(fiber) = self.ready.pop() else { break };
             self.ready.peek(FRAME_AHEAD, |next| next.prefetch_frame());
@@ -170,6 +171,7 @@ impl Scheduler {
                 break;
             }
         }
+        self.begin_phase();
         self.startable.set(jobs);
         while let Some((job, description)) = self.next_job() {
             self.start(job, description);
@@ -192,6 +194,14 @@ impl Scheduler {
     #[inline(always)]
     fn is_hurried(&self) -> bool {
         self.counters.fibers.calls_left.is_hurried() || self.is_overlong.get()
+    }
+
+    /// What has lasted long until now is not to keep others than its own kind from this turn: where one fiber takes long in
+    /// each turn, jobs would begin one by one. If the turn goes on for long, the mark comes again.
+    #[inline(always)]
+    fn begin_phase(&self) {
+        self.counters.fibers.calls_left.begin_turn();
+        self.is_overlong.set(false);
     }
 
     /// Before a call takes the mark away: this turn has lasted long if it is set.
