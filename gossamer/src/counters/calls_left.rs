@@ -44,9 +44,9 @@ impl CallsLeft {
         self.0.load(Ordering::Relaxed) & HURRY != 0
     }
 
-    /// By the worker, when it begins another turn: the mark was for the one before.
+    /// By the worker, when others run that the mark was not for.
     #[inline(always)]
-    pub(crate) fn begin_turn(&self) {
+    pub(crate) fn forget_mark(&self) {
         if self.is_hurried() {
             self.set(self.get());
         }

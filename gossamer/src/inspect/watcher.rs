@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at what keeps the workers, while one is awake.
+/// Time between two looks at what keeps the workers, when a look has found one awake.
 const GLANCE: Duration = Duration::from_millis(10);
-/// The same for looks whether they make progress.
+/// Time between two looks at all that is watched, unless all workers sleep.
 const LOOK: Duration = Duration::from_millis(50);
 /// The same while all sleep: for unused memory, and for what a look has missed.
 const DOZE: Duration = Duration::from_millis(2500);
@@ -100,7 +100,7 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
     let Ok(bell) = doze::bell() else { return };
     let (mut stalls, mut blocks) = (StallWatch::default(), BlockWatch::default());
     let mut standstill = Standstill::new();
-    let mut due = Instant::now();
+    let (mut due, mut glances) = (Instant::now(), false);
     // Acquire: pairs with the Release in `drop`.
     while !ends.load(Ordering::Acquire) {
         let (runtimes, now) = (Shared::all(), Instant::now());
@@ -109,7 +109,8 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
             all_sleep = note_turns(&runtimes);
             stalls.look(&runtimes);
             standstill.look(&runtimes);
-            due = now + LOOK;
+            // Not for a worker that only wakes up now and then.
+            (due, glances) = (now + LOOK, !all_sleep);
         }
         blocks.look(&runtimes);
         let stall = runtimes.iter().filter_map(|runtime| runtime.config.stall_limit()).min();
@@ -118,7 +119,8 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
         doze::note(all_sleep);
         let mut waits = vec![PollFd::new(bell, PollFlags::IN)];
         waits.extend(socket.as_ref().map(|socket| PollFd::new(&socket.listener, PollFlags::IN)));
-        if !wait(&mut waits, if all_sleep { doze } else { GLANCE.min(due - now) }) {
+        let until_due = if glances { GLANCE.min(due - now) } else { due - now };
+        if !wait(&mut waits, if all_sleep { doze } else { until_due }) {
             continue;
         }
         bell.clear();

@@ -48,7 +48,6 @@ impl Worker {
             turn += 1;
             self.shared.mailbox(self.index).view.note_turn(turn);
             lengths.note_turn(turn, &self.counters.time);
-            self.counters.fibers.calls_left.begin_turn();
             self.fibers.scheduler.begin_turn(turn);
             let traced_since = traced.picks(turn as u32).then(|| self.begin_traced_turn());
             let mut busy = if self.rests() { self.listen() } else { self.turn() };

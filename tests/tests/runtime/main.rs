@@ -20,6 +20,7 @@ mod runs;
 mod shutdown;
 mod stacks;
 mod trusts;
+mod turns;
 mod unwinding;
 
 /// Recurses until the stack is used up.

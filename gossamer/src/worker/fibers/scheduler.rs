@@ -42,7 +42,7 @@ pub(crate) struct Scheduler {
     counters: Arc<WorkerCounters>,
     /// The number of the worker's turn.
     turn: Cell<u64>,
-    /// Whether a call has found that this turn lasts long, and taken the mark that says so.
+    /// Whether a call has found that this turn lasts long, and has taken the mark that says so.
     is_overlong: Cell<bool>,
     /// Whether events of this turn are recorded.
     pub(crate) is_traced: Cell<bool>,
@@ -143,7 +143,6 @@ impl Scheduler {
     #[inline(always)]
     pub(crate) fn begin_turn(&self, turn: u64) {
         self.turn.set(turn);
-        self.is_overlong.set(false);
     }
 
     /// Runs the fibers that could go on when the call began, and starts jobs. Returns whether there was any. If together
@@ -196,11 +195,11 @@ impl Scheduler {
         self.counters.fibers.calls_left.is_hurried() || self.is_overlong.get()
     }
 
-    /// What has lasted long until now is not to keep others than its own kind from this turn: where one fiber takes long in
-    /// each turn, jobs would begin one by one. If the turn goes on for long, the mark comes again.
+    /// Neither what was served before nor the fibers that were ready keep those that come next from this turn: where one
+    /// fiber takes long in each turn, jobs would begin one by one. If this phase takes long, too, the mark comes again.
     #[inline(always)]
     fn begin_phase(&self) {
-        self.counters.fibers.calls_left.begin_turn();
+        self.counters.fibers.calls_left.forget_mark();
         self.is_overlong.set(false);
     }
 
