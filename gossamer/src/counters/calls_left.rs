@@ -10,8 +10,8 @@ const HURRY: u64 = 1 << 63;
 ///
 /// Invariant: the worker alone changes the number, and reads it before it writes it, without a read-modify-write of the
 /// processor. Others only set the mark, by one that leaves the number as it is. A mark that is set between the worker's
-/// read and its write is lost, and one may be set just after the turn it was for; who sets it looks again. No other memory depends on either, so all
-/// orderings are Relaxed.
+/// read and its write is lost, and one may be set just after the turn it was for: who sets it looks again. No other
+/// memory depends on either, so all orderings are Relaxed.
 #[derive(Debug, Default)]
 pub(crate) struct CallsLeft(AtomicU64);
 
@@ -28,9 +28,10 @@ impl CallsLeft {
         true
     }
 
-    /// By the worker: so many calls are left from now on, and no mark.
+    /// By the worker: so many calls are left from now on. The mark stays.
     pub(crate) fn set(&self, calls: u64) {
-        self.0.store(calls, Ordering::Relaxed);
+        let mark = self.0.load(Ordering::Relaxed) & HURRY;
+        self.0.store(calls | mark, Ordering::Relaxed);
     }
 
     /// By anybody.
@@ -44,11 +45,11 @@ impl CallsLeft {
         self.0.load(Ordering::Relaxed) & HURRY != 0
     }
 
-    /// By the worker, when others run that the mark was not for.
+    /// By the worker, before others run, which the mark was not for.
     #[inline(always)]
     pub(crate) fn forget_mark(&self) {
         if self.is_hurried() {
-            self.set(self.get());
+            self.0.store(self.get(), Ordering::Relaxed);
         }
     }
 
@@ -76,6 +77,7 @@ mod tests {
             });
             let mut marks = 0;
             while marks < 1000 {
+                calls.forget_mark();
                 calls.set(50);
                 let spent = (0..50).take_while(|_| calls.spend()).count() as u64;
                 assert_eq!(calls.get(), 50 - spent);

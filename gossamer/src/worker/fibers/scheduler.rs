@@ -42,8 +42,6 @@ pub(crate) struct Scheduler {
     counters: Arc<WorkerCounters>,
     /// The number of the worker's turn.
     turn: Cell<u64>,
-    /// Whether a call has found that this turn lasts long, and has taken the mark that says so.
-    is_overlong: Cell<bool>,
     /// Whether events of this turn are recorded.
     pub(crate) is_traced: Cell<bool>,
     pub(super) cancellations: Cancellations,
@@ -69,7 +67,6 @@ impl Scheduler {
             startable: Cell::new(0),
             counters,
             turn: Cell::new(0),
-            is_overlong: Cell::new(false),
             is_traced: Cell::new(false),
             cancellations: Cancellations::default(),
         }
@@ -192,7 +189,7 @@ impl Scheduler {
     /// Whether this turn has lasted long.
     #[inline(always)]
     fn is_hurried(&self) -> bool {
-        self.counters.fibers.calls_left.is_hurried() || self.is_overlong.get()
+        self.counters.fibers.calls_left.is_hurried()
     }
 
     /// Neither what was served before nor the fibers that were ready keep those that come next from this turn: where one
@@ -200,12 +197,6 @@ impl Scheduler {
     #[inline(always)]
     fn begin_phase(&self) {
         self.counters.fibers.calls_left.forget_mark();
-        self.is_overlong.set(false);
-    }
-
-    /// Before a call takes the mark away: this turn has lasted long if it is set.
-    pub(super) fn keep_mark(&self) {
-        self.is_overlong.set(self.is_hurried());
     }
 
     #[inline(always)]

@@ -135,7 +135,6 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn look_at_turn(&self) {
-        self.fibers.scheduler.keep_mark();
         if self.fibers.turn.look() {
             self.yield_now();
             self.fibers.turn.begin();
