@@ -105,7 +105,7 @@ impl<T: 'static> Trust<T> {
     /// Applies a closure to the property and returns its result.
     ///
     /// The fiber waits while the other fibers of its worker run. On the trustee's own worker the closure runs within
-    /// the call; after 250 such calls, 84 that have taken 100 us, or 20 ms, others run first: loops starve nobody.
+    /// the call; after 250 such calls, 84 that have taken 100 us, or 30 ms, others run first: loops starve nobody.
     ///
     /// To wait for a limited time, use [`timeout`](crate::timeout) with [`apply_async`](Self::apply_async).
     /// The request is served all the same:

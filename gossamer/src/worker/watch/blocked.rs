@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Places that are kept for the list at the end; further places are reported all the same.
 const PLACES: usize = 1000;
 
-/// How long a fiber may keep its worker before its next call lets others run.
+/// How long a fiber may keep its worker, and compute between two looks then, before its next call lets others run.
 const LONG: Duration = Duration::from_millis(5);
 /// How long a turn lasts before its processor time is measured, for the report.
 const LONGER: Duration = Duration::from_millis(40);
@@ -33,6 +33,8 @@ pub(crate) struct BlockWatch {
 struct WorkerTurn {
     turn: u64,
     since: Instant,
+    /// Processor time at the first look that finds it to be a long one.
+    used: Option<u64>,
     /// Set at the first look that finds the turn to be a longer one.
     processor_time: Option<u64>,
     kept_by: Option<String>,
@@ -66,19 +68,25 @@ impl BlockWatch {
     fn look_at(&mut self, runtime: &Shared, index: usize, mailbox: &Mailbox) {
         let number = runtime.base + index as u32;
         let (turn, now) = (mailbox.view.turns(), Instant::now());
-        let begins = WorkerTurn { turn, since: now, processor_time: None, kept_by: None };
+        let begins = WorkerTurn { turn, since: now, used: None, processor_time: None, kept_by: None };
         let seen = self.seen.entry(number).or_insert(begins);
         if seen.turn != turn || mailbox.doorbell.is_asleep() {
             if let Some(place) = seen.kept_by.take() {
                 let longest = seen.since.elapsed();
                 self.places.entry(place).and_modify(|kept| kept.longest = kept.longest.max(longest));
             }
-            *seen = WorkerTurn { turn, since: now, processor_time: None, kept_by: None };
+            *seen = WorkerTurn { turn, since: now, used: None, processor_time: None, kept_by: None };
             return;
         }
         let lasted = now - seen.since;
         if lasted >= LONG {
-            mailbox.counters.fibers.calls_left.hurry();
+            let used = mailbox.view.thread().and_then(|thread| thread.processor_time());
+            match (seen.used, used) {
+                (None, Some(used)) => seen.used = Some(used),
+                // Other programs have kept it from its processor.
+                (Some(before), Some(used)) if Duration::from_nanos(used.saturating_sub(before)) < LONG => {}
+                _ => mailbox.counters.fibers.calls_left.hurry(),
+            }
         }
         let Some(limit) = runtime.config.block_limit() else { return };
         let Some(thread) = mailbox.view.thread().filter(|_| seen.kept_by.is_none()) else { return };
