@@ -39,7 +39,7 @@ impl TurnBudget {
     pub(super) fn new(counters: Arc<WorkerCounters>) -> Self {
         // No job of a fiber has this number.
         let none = TimeSlice { name: (0, u64::MAX), since: Instant::now(), calls: 0 };
-        Self { granted: Cell::new(0), slice: Cell::new(none), counters }
+        Self { granted: Cell::new(LOOK), slice: Cell::new(none), counters }
     }
 
     /// Takes one call off. Returns whether there was one left, and nobody asks for a look.
