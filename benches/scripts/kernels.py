@@ -33,18 +33,23 @@ def seconds(text):
     return statistics.median(found[1:] or found) if found else sys.exit(f"no seconds in {text!r}")
 
 
+def sizes(options):
+    return [str(number) for number in (options.size, options.times, options.elements or options.size)]
+
+
 def one_process(options, kernel):
-    return seconds(run([options.bale, kernel, str(options.size), str(options.times)], GOSSAMER_THREADS=str(options.threads), GOSSAMER_PIN="1"))
+    return seconds(run([options.bale, kernel, *sizes(options)], GOSSAMER_THREADS=str(options.threads), GOSSAMER_PIN="1"))
 
 
 def processes(options, kernel):
-    nodes = [options.gossamer, "run", "--local", str(options.threads), "--", options.bale, kernel, str(options.size), str(options.times)]
+    nodes = [options.gossamer, "run", "--local", str(options.threads), "--", options.bale, kernel, *sizes(options)]
     return seconds(run(nodes, GOSSAMER_THREADS="1", GOSSAMER_PIN="1"))
 
 
 def threads(contender):
     def measured(options, kernel):
-        return seconds(run([options.kernels, contender, kernel, str(options.size), str(options.threads), str(options.times)]))
+        size, *others = sizes(options)
+        return seconds(run([options.kernels, contender, kernel, size, str(options.threads), *others]))
 
     return measured
 
@@ -56,7 +61,7 @@ def lamellar(options, kernel):
             "LAMELLAR_BACKEND": "shmem", "LAMELLAR_THREADS": "1", "LAMELLAR_JOB_ID": job,
             "LAMELLAR_NUM_PES": str(options.threads), "LAMELLAR_PE_ID": str(process),
             "LAMELLAR_MEM_SIZE": str(1 << 30)}
-        command = ["taskset", "-c", str(process % os.cpu_count()), options.lamellar, kernel, str(options.size), str(options.times)]
+        command = ["taskset", "-c", str(process % os.cpu_count()), options.lamellar, kernel, *sizes(options)]
         processes.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
     texts = [process.communicate(timeout=600) for process in processes]
     failed = [errors for process, (_, errors) in zip(processes, texts) if process.returncode != 0]
@@ -77,6 +82,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--size", type=int, default=1_000_000)
     parser.add_argument("--times", type=int, default=1, help="in the same process; the first time does not count if there are more")
+    parser.add_argument("--elements", type=int, help="of the vector that is updated or looked up at random, SIZE times by each thread (default SIZE)")
     parser.add_argument("--threads", type=int, default=2, help="in one process, or as many processes of one each")
     parser.add_argument("--gossamer", default="target/release/gossamer")
     parser.add_argument("--bale", default="target/release/bale")

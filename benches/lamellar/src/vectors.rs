@@ -4,25 +4,25 @@ use crate::inputs::random;
 use lamellar::array::prelude::*;
 use std::time::Instant;
 
-/// Each process counts as many random elements as there are.
-pub fn histogram(world: &LamellarWorld, size: usize) -> f64 {
-    let counts = AtomicArray::<u32>::new(world, size, Distribution::Cyclic).block();
+/// Each process counts so many random elements.
+pub fn histogram(world: &LamellarWorld, updates: usize, len: usize) -> f64 {
+    let counts = AtomicArray::<u32>::new(world, len, Distribution::Cyclic).block();
     let me = world.my_pe();
     counts.barrier();
     let start = Instant::now();
-    let mut indices = (0..size).map(|number| random(me, number, size));
+    let mut indices = (0..updates).map(|number| random(me, number, len));
     counts.batch_add(&mut indices as &mut dyn Iterator<Item = usize>, 1_u32).block();
     world.wait_all();
     world.barrier();
     let elapsed = start.elapsed().as_secs_f64();
     let sum = counts.sum().block().unwrap_or(0);
-    assert_eq!(sum as usize, size * world.num_pes(), "each update was done");
+    assert_eq!(sum as usize, updates * world.num_pes(), "each update was done");
     elapsed
 }
 
-/// Each process looks up as many random elements as there are.
-pub fn gather(world: &LamellarWorld, size: usize) -> f64 {
-    let table = UnsafeArray::<u64>::new(world, size, Distribution::Cyclic).block();
+/// Each process looks up so many random elements.
+pub fn gather(world: &LamellarWorld, look_ups: usize, len: usize) -> f64 {
+    let table = UnsafeArray::<u64>::new(world, len, Distribution::Cyclic).block();
     let (me, processes) = (world.my_pe(), world.num_pes());
     // SAFETY: before the barrier each process writes its own elements, and nobody reads any.
     for (place, element) in unsafe { table.local_as_mut_slice() }.iter_mut().enumerate() {
@@ -32,11 +32,11 @@ pub fn gather(world: &LamellarWorld, size: usize) -> f64 {
     let table = table.into_read_only().block();
     table.barrier();
     let start = Instant::now();
-    let mut indices = (0..size).map(|number| random(me, number, size));
+    let mut indices = (0..look_ups).map(|number| random(me, number, len));
     let found = table.batch_load(&mut indices as &mut dyn Iterator<Item = usize>).block();
     world.barrier();
     let elapsed = start.elapsed().as_secs_f64();
-    let mut expected = (0..size).map(|number| 3 * random(me, number, size) as u64 + 1);
+    let mut expected = (0..look_ups).map(|number| 3 * random(me, number, len) as u64 + 1);
     assert!(found.iter().all(|found| Some(*found) == expected.next()), "each was found where it is");
     elapsed
 }

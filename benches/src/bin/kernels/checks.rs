@@ -4,17 +4,17 @@ use crate::inputs::{Rows, permuted, random};
 
 /// # Panics
 /// All of them, if it is not.
-pub fn histogram(counts: &[u32], size: usize, threads: usize) {
-    let mut expected = vec![0; size];
+pub fn histogram(counts: &[u32], updates: usize, threads: usize) {
+    let mut expected = vec![0; counts.len()];
     for thread in 0..threads {
-        (0..size).for_each(|number| expected[random(thread, number, size)] += 1);
+        (0..updates).for_each(|number| expected[random(thread, number, counts.len())] += 1);
     }
     assert!(counts == expected, "each count is right");
 }
 
-pub fn gather(found: &[Vec<u64>], size: usize) {
+pub fn gather(found: &[Vec<u64>], look_ups: usize, len: usize) {
     for (thread, found) in found.iter().enumerate() {
-        let expected = (0..size).map(|number| 3 * random(thread, number, size) as u64 + 1);
+        let expected = (0..look_ups).map(|number| 3 * random(thread, number, len) as u64 + 1);
         assert!(expected.eq(found.iter().copied()), "each element is found where it is");
     }
 }

@@ -10,48 +10,88 @@ use rayon::ThreadPoolBuilder;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: kernels plain|rayon KERNEL [SIZE [THREADS [TIMES]]]
+usage: kernels plain|rayon KERNEL [SIZE [THREADS [TIMES [ELEMENTS]]]]
 
 The kernels histogram, gather, permutation, permute-matrix, transpose, triangles and toposort, of the same inputs as those of the example
 `bale`, in one process: on plain pinned threads that share atomics, or on rayon, with as many pinned threads (default 2), so
-many TIMES (default 1). The result is checked. Prints the operations (updates, look-ups, numbers, elements of the matrix, questions for an
+many TIMES (default 1); histogram and gather by SIZE updates or look-ups on each thread, of ELEMENTS elements (default SIZE). The
+result is checked. Prints the operations (updates, look-ups, numbers, elements of the matrix, questions for an
 edge) and the seconds that they took. `benches/scripts/kernels.py` has them take turns with `bale` and with lamellar.";
 
 /// What a kernel has done: operations, and seconds.
 type Done = (usize, f64);
-/// Of so many elements, rows or vertices, by so many threads.
-type Kernel = fn(usize, usize) -> Done;
+/// How large a kernel's input is.
+struct Input {
+    /// Elements, rows or vertices; what each thread does, where that is not one for each of them.
+    size: usize,
+    /// Those of the vector that is updated or looked up at random.
+    elements: usize,
+    threads: usize,
+}
+
+type Kernel = fn(&Input) -> Done;
 
 const KERNELS: [(&str, Kernel, Kernel); 7] = [
-    ("histogram", plain::histogram, with_rayon::histogram),
-    ("gather", plain::gather, with_rayon::gather),
-    ("permutation", plain::permutation, with_rayon::permutation),
-    ("permute-matrix", plain::permute, with_rayon::permute),
-    ("transpose", plain::transpose, with_rayon::transpose),
-    ("triangles", plain::triangles, with_rayon::triangles),
-    ("toposort", plain::topological_sort, with_rayon::topological_sort),
+    (
+        "histogram",
+        |input| plain::histogram(input.size, input.elements, input.threads),
+        |input| with_rayon::histogram(input.size, input.elements, input.threads),
+    ),
+    (
+        "gather",
+        |input| plain::gather(input.size, input.elements, input.threads),
+        |input| with_rayon::gather(input.size, input.elements, input.threads),
+    ),
+    (
+        "permutation",
+        |input| plain::permutation(input.size, input.threads),
+        |input| with_rayon::permutation(input.size, input.threads),
+    ),
+    (
+        "permute-matrix",
+        |input| plain::permute(input.size, input.threads),
+        |input| with_rayon::permute(input.size, input.threads),
+    ),
+    (
+        "transpose",
+        |input| plain::transpose(input.size, input.threads),
+        |input| with_rayon::transpose(input.size, input.threads),
+    ),
+    (
+        "triangles",
+        |input| plain::triangles(input.size, input.threads),
+        |input| with_rayon::triangles(input.size, input.threads),
+    ),
+    (
+        "toposort",
+        |input| plain::topological_sort(input.size, input.threads),
+        |input| with_rayon::topological_sort(input.size, input.threads),
+    ),
 ];
 
 fn chosen(arguments: &[String]) -> Option<Vec<Done>> {
     let [contender, kernel, numbers @ ..] = arguments else { return None };
     let (_, plain, with_rayon) = KERNELS.iter().find(|(name, ..)| name == kernel)?;
     let numbers: Vec<usize> = numbers.iter().map(|number| number.parse().ok()).collect::<Option<_>>()?;
-    let (size, threads, times) = match numbers[..] {
-        [] => (10_000, 2, 1),
-        [size] => (size, 2, 1),
-        [size, threads] => (size, threads, 1),
-        [size, threads, times] => (size, threads, times),
+    let (size, threads, times, elements) = match numbers[..] {
+        [] => (10_000, 2, 1, 10_000),
+        [size] => (size, 2, 1, size),
+        [size, threads] => (size, threads, 1, size),
+        [size, threads, times] => (size, threads, times, size),
+        [size, threads, times, elements] => (size, threads, times, elements),
         _ => return None,
     };
-    if !(1..=0x7fff_ffff).contains(&size) || threads == 0 {
+    let sizes = 1..=0x7fff_ffff;
+    if !sizes.contains(&size) || !sizes.contains(&elements) || threads == 0 {
         return None;
     }
+    let input = Input { size, elements, threads };
     match contender.as_str() {
-        "plain" => Some((0..times).map(|_| plain(size, threads)).collect()),
+        "plain" => Some((0..times).map(|_| plain(&input)).collect()),
         "rayon" => {
             let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(pin).build();
             let pool = pool.unwrap_or_else(|error| panic!("rayon's threads: {error}"));
-            Some(pool.install(|| (0..times).map(|_| with_rayon(size, threads)).collect()))
+            Some(pool.install(|| (0..times).map(|_| with_rayon(&input)).collect()))
         }
         _ => None,
     }

@@ -13,28 +13,30 @@ pub fn atomics(len: usize, value: u32) -> Vec<AtomicU32> {
     (0..len).map(|_| AtomicU32::new(value)).collect()
 }
 
-pub fn histogram(size: usize, threads: usize) -> Done {
-    let counts = atomics(size, 0);
+/// So many updates on each thread.
+pub fn histogram(updates: usize, len: usize, threads: usize) -> Done {
+    let counts = atomics(len, 0);
     let (_, seconds) = work(threads, |member| {
-        for number in 0..size {
-            counts[random(member.index, number, size)].fetch_add(1, Relaxed);
+        for number in 0..updates {
+            counts[random(member.index, number, len)].fetch_add(1, Relaxed);
         }
     });
-    checks::histogram(&plain(counts), size, threads);
-    (size * threads, seconds)
+    checks::histogram(&plain(counts), updates, threads);
+    (updates * threads, seconds)
 }
 
 pub fn plain(atomics: Vec<AtomicU32>) -> Vec<u32> {
     atomics.into_iter().map(AtomicU32::into_inner).collect()
 }
 
-pub fn gather(size: usize, threads: usize) -> Done {
-    let table: Vec<_> = (0..size).map(|index| 3 * index as u64 + 1).collect();
+/// So many look-ups on each thread.
+pub fn gather(look_ups: usize, len: usize, threads: usize) -> Done {
+    let table: Vec<_> = (0..len).map(|index| 3 * index as u64 + 1).collect();
     let look_up =
-        |member: Member<'_>| (0..size).map(|number| table[random(member.index, number, size)]).collect();
+        |member: Member<'_>| (0..look_ups).map(|number| table[random(member.index, number, len)]).collect();
     let (found, seconds): (Vec<Vec<u64>>, f64) = work(threads, look_up);
-    checks::gather(&found, size);
-    (size * threads, seconds)
+    checks::gather(&found, look_ups, len);
+    (look_ups * threads, seconds)
 }
 
 pub fn permutation(size: usize, threads: usize) -> Done {

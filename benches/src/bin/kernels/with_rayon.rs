@@ -9,24 +9,24 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const FREE: u32 = u32::MAX;
 
-pub fn histogram(size: usize, threads: usize) -> Done {
-    let counts = atomics(size, 0);
+pub fn histogram(updates: usize, len: usize, threads: usize) -> Done {
+    let counts = atomics(len, 0);
     let ((), seconds) = timed(|| {
-        (0..threads * size).into_par_iter().for_each(|number| {
-            counts[random(number / size, number % size, size)].fetch_add(1, Relaxed);
+        (0..threads * updates).into_par_iter().for_each(|number| {
+            counts[random(number / updates, number % updates, len)].fetch_add(1, Relaxed);
         });
     });
-    checks::histogram(&plain(counts), size, threads);
-    (size * threads, seconds)
+    checks::histogram(&plain(counts), updates, threads);
+    (updates * threads, seconds)
 }
 
-pub fn gather(size: usize, threads: usize) -> Done {
-    let table: Vec<_> = (0..size).map(|index| 3 * index as u64 + 1).collect();
+pub fn gather(look_ups: usize, len: usize, threads: usize) -> Done {
+    let table: Vec<_> = (0..len).map(|index| 3 * index as u64 + 1).collect();
     let look_up =
-        |thread| (0..size).into_par_iter().map(|number| table[random(thread, number, size)]).collect();
+        |thread| (0..look_ups).into_par_iter().map(|number| table[random(thread, number, len)]).collect();
     let (found, seconds): (Vec<Vec<u64>>, f64) = timed(|| (0..threads).map(look_up).collect());
-    checks::gather(&found, size);
-    (size * threads, seconds)
+    checks::gather(&found, look_ups, len);
+    (look_ups * threads, seconds)
 }
 
 pub fn permutation(size: usize, _threads: usize) -> Done {

@@ -10,33 +10,45 @@ mod vectors;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Prints what a kernel has done, and how long that took, without making the input and without checking the result.
-type Kernel = fn(usize) -> (String, Duration);
+/// How large a kernel's input is.
+struct Input {
+    /// Elements, rows or vertices; what each worker does, where that is not one for each of them.
+    size: usize,
+    /// Those of the vector that is updated or looked up at random.
+    elements: usize,
+}
+
+/// What a kernel has done, and how long that took, without making the input and without checking the result.
+type Kernel = fn(&Input) -> (String, Duration);
 
 const KERNELS: [(&str, Kernel); 7] = [
-    ("histogram", vectors::histogram),
-    ("gather", vectors::gather),
-    ("permutation", vectors::permutation),
-    ("permute-matrix", matrices::permute),
-    ("transpose", matrices::transpose),
-    ("triangles", graphs::triangles),
-    ("toposort", graphs::topological_sort),
+    ("histogram", |input| vectors::histogram(input.size, input.elements)),
+    ("gather", |input| vectors::gather(input.size, input.elements)),
+    ("permutation", |input| vectors::permutation(input.size)),
+    ("permute-matrix", |input| matrices::permute(input.size)),
+    ("transpose", |input| matrices::transpose(input.size)),
+    ("triangles", |input| graphs::triangles(input.size)),
+    ("toposort", |input| graphs::topological_sort(input.size)),
 ];
 
 #[gossamer::main]
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next();
-    let size = arguments.next().map_or(Ok(10_000), |size| size.parse());
-    let times = arguments.next().map_or(Ok(1), |times| times.parse());
+    let mut number = |default| arguments.next().map_or(Ok(default), |number| number.parse::<usize>());
+    let size = number(10_000);
+    let times = number(1);
+    let elements = number(*size.as_ref().unwrap_or(&0));
     let chosen =
         |kernel: &&(&str, Kernel)| name.as_ref().is_none_or(|name| name == "all" || name == kernel.0);
     let kernels: Vec<_> = KERNELS.iter().filter(chosen).collect();
-    match (size, times) {
-        (Ok(size @ 1..=0x7fff_ffff), Ok(times @ 1_u32..)) if !kernels.is_empty() => {
+    match (size, times, elements) {
+        (Ok(size @ 1..=0x7fff_ffff), Ok(times @ 1..), Ok(elements @ 1..=0x7fff_ffff))
+            if !kernels.is_empty() =>
+        {
             for (name, kernel) in kernels {
                 for _ in 0..times {
-                    let (done, elapsed) = kernel(size);
+                    let (done, elapsed) = kernel(&Input { size, elements });
                     println!("{name}: {done}, in {:.6} s", elapsed.as_secs_f64());
                 }
             }
@@ -45,7 +57,9 @@ fn main() -> ExitCode {
         _ => {
             let names = KERNELS.map(|(name, _)| name).join("|");
             eprintln!(
-                "usage: bale [all|{names}] [SIZE [TIMES]]\n\nOf SIZE elements, rows or vertices (default 10000), so many TIMES (default 1)."
+                "usage: bale [all|{names}] [SIZE [TIMES [ELEMENTS]]]\n\n\
+                 Of SIZE elements, rows or vertices (default 10000), so many TIMES (default 1). Each worker does SIZE\n\
+                 updates (histogram) or look-ups (gather), of ELEMENTS elements (default SIZE)."
             );
             ExitCode::from(2)
         }

@@ -5,48 +5,47 @@ use gossamer::collections::{DistVec, Layout};
 use gossamer::{TeamMember, Workers};
 use std::time::Duration;
 
-/// Each worker counts as many random elements as there are.
-pub fn histogram(size: usize) -> (String, Duration) {
-    let counts = DistVec::filled(Layout::cyclic(size), 0_u32);
+/// Each worker counts so many random elements.
+pub fn histogram(updates: usize, len: usize) -> (String, Duration) {
+    let counts = DistVec::filled(Layout::cyclic(len), 0_u32);
     let count = const {
-        |member: &TeamMember, counts: DistVec<u32>| {
+        |member: &TeamMember, (counts, each): (DistVec<u32>, usize)| {
             let mut updates = counts.updates(const { |count: &mut u32, ()| *count += 1 });
-            updates
-                .extend((0..counts.len()).map(|number| (random(member.index(), number, counts.len()), ())));
+            updates.extend((0..each).map(|number| (random(member.index(), number, counts.len()), ())));
             updates.finish();
         }
     };
-    let (_, elapsed) = timed(|| Workers::all().each_with(count, counts.clone()));
+    let (_, elapsed) = timed(|| Workers::all().each_with(count, (counts.clone(), updates)));
 
-    let (workers, mut expected) = (Workers::all().trustees().len(), vec![0; size]);
+    let (workers, mut expected) = (Workers::all().trustees().len(), vec![0; len]);
     for worker in 0..workers {
-        (0..size).for_each(|number| expected[random(worker, number, size)] += 1);
+        (0..updates).for_each(|number| expected[random(worker, number, len)] += 1);
     }
     assert!(counts.to_vec() == expected, "each count is right");
-    (format!("{} updates of {size} elements by {workers} workers", workers * size), elapsed)
+    (format!("{} updates of {len} elements by {workers} workers", workers * updates), elapsed)
 }
 
-/// Each worker looks up as many random elements as there are.
-pub fn gather(size: usize) -> (String, Duration) {
-    let table = DistVec::from_fn(Layout::cyclic(size), const { |index| 3 * index as u64 + 1 });
+/// Each worker looks up so many random elements.
+pub fn gather(look_ups: usize, len: usize) -> (String, Duration) {
+    let table = DistVec::from_fn(Layout::cyclic(len), const { |index| 3 * index as u64 + 1 });
     let look_up = const {
-        |member: &TeamMember, table: DistVec<u64>| {
+        |member: &TeamMember, (table, each): (DistVec<u64>, usize)| {
             let index = |number| random(member.index(), number, table.len());
             member.barrier();
             let (found, elapsed) = timed(|| {
-                let found = table.gather((0..table.len()).map(index));
+                let found = table.gather((0..each).map(index));
                 // The check below would keep this worker from answering those that are not done yet.
                 member.barrier();
                 found
             });
-            assert!((0..table.len()).map(index).eq(found.iter().map(|found| (*found as usize - 1) / 3)));
+            assert!((0..each).map(index).eq(found.iter().map(|found| (*found as usize - 1) / 3)));
             (found.len(), elapsed)
         }
     };
-    let found = Workers::all().each_with(look_up, table);
+    let found = Workers::all().each_with(look_up, (table, look_ups));
     let slowest = found.iter().map(|(_, elapsed)| *elapsed).max().unwrap_or_default();
     let found: usize = found.into_iter().map(|(found, _)| found).sum();
-    (format!("{found} elements found where they are"), slowest)
+    (format!("{found} look-ups in {len} elements, each right"), slowest)
 }
 
 pub fn permutation(size: usize) -> (String, Duration) {
