@@ -86,12 +86,13 @@ const COLLECTION_METHODS: [(&str, Arguments); 15] = [
 ];
 
 /// Those of its loops. Some of the names are known from rayon, where a closure that captures nothing may be a constant as well.
-const LOOP_METHODS: [(&str, Arguments); 30] = [
+const LOOP_METHODS: [(&str, Arguments); 32] = [
     ("par_for_each", Arguments::Captures("par_for_each_with")),
     ("par_map", Arguments::Captures("par_map_with")),
     ("par_filter", Arguments::Captures("par_filter_with")),
     ("par_fold", Arguments::Captures("par_fold_with")),
     ("par_reduce", Arguments::Captures("par_reduce_with")),
+    ("par_scan", Arguments::Captures("par_scan_with")),
     ("par_map_reduce", Arguments::Captures("par_map_reduce_with")),
     ("par_zip", Arguments::Captures("par_zip_with")),
     ("par_chunks", Arguments::Captures("par_chunks_with")),
@@ -107,6 +108,7 @@ const LOOP_METHODS: [(&str, Arguments); 30] = [
     ("par_filter_with", Arguments::Explicit),
     ("par_fold_with", Arguments::Explicit),
     ("par_reduce_with", Arguments::Explicit),
+    ("par_scan_with", Arguments::Explicit),
     ("par_map_reduce_with", Arguments::Explicit),
     ("par_zip_with", Arguments::Explicit),
     ("par_chunks_with", Arguments::Explicit),

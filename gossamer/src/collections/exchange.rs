@@ -140,7 +140,9 @@ impl<T: NoRef + Clone> DistVec<T> {
 
 /// Clones of the elements of a part, for each part of another layout.
 pub(super) fn runs_for<T: NoRef + Clone>(part: &OwnPart<T>, to: Spread) -> ArrivedRuns<T> {
-    let mut runs: ArrivedRuns<T> = (0..to.parts()).map(|_| Vec::new()).collect();
+    // As many for each, unless both layouts are in blocks.
+    let usual = part.len().div_ceil(to.parts());
+    let mut runs: ArrivedRuns<T> = (0..to.parts()).map(|_| large_pages::with_capacity(usual)).collect();
     part.for_each(|index, element| {
         if let Some((at, _)) = to.find(index) {
             runs[at].push(element.clone());
@@ -151,8 +153,13 @@ pub(super) fn runs_for<T: NoRef + Clone>(part: &OwnPart<T>, to: Spread) -> Arriv
 
 /// The elements of a part, from what each part of another layout has sent.
 pub(super) fn in_order<T>(arrived: ArrivedRuns<T>, from: Spread, part: usize, spread: Spread) -> Vec<T> {
-    let mut runs: Vec<_> = arrived.into_iter().map(Vec::into_iter).collect();
     let mut values = large_pages::with_capacity(spread.len_of(part));
+    if !from.is_cyclic() {
+        // All that come from one block are before those of the next.
+        arrived.into_iter().for_each(|mut run| values.append(&mut run));
+        return values;
+    }
+    let mut runs: Vec<_> = arrived.into_iter().map(Vec::into_iter).collect();
     let source = |offset| from.find(spread.index(part, offset));
     values.extend((0..spread.len_of(part)).filter_map(source).filter_map(|(source, _)| runs[source].next()));
     values

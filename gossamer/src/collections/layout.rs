@@ -172,11 +172,7 @@ impl Spread {
     /// The index of an element, by its place in a part.
     #[inline(always)]
     pub(super) fn index(self, part: usize, offset: usize) -> usize {
-        if self.is_cyclic {
-            offset * self.parts + part
-        } else {
-            part * Self::block_of(self.len, self.parts) + offset
-        }
+        if self.is_cyclic { offset * self.parts + part } else { part * self.divisor.by() + offset }
     }
 
     /// How many elements a part has.
@@ -194,7 +190,7 @@ impl Spread {
         if self.is_cyclic {
             return index.saturating_sub(part).div_ceil(self.parts);
         }
-        let block = Self::block_of(self.len, self.parts);
+        let block = self.divisor.by();
         let len = block.min(self.len.saturating_sub(part * block));
         index.saturating_sub(part * block).min(len)
     }

@@ -49,6 +49,7 @@ fn elements(most: usize) {
         let modulus = 1009;
         let product = vector.par_reduce(|one, other| one * other % modulus);
         assert_eq!(product, oracle.iter().copied().reduce(|one, other| one * other % modulus));
+        scans(&vector, &oracle);
         let largest =
             vector.par_map_reduce(|index, element| (element % by, index), |one, other| one.max(other));
         assert_eq!(largest, numbered().map(|(index, element)| (element % by, index)).max());
@@ -81,6 +82,52 @@ fn elements(most: usize) {
             assert_eq!(mapped.with_layout(to).to_vec(), mapped.to_vec());
         }
     }
+}
+
+#[gossamer::delegate]
+fn scans(vector: &DistVec<u64>, oracle: &[u64]) {
+    let sums = vector.par_scan(|before, element| before + element);
+    let mut sum = 0;
+    let expected = oracle.iter().map(|element| {
+        sum += element;
+        sum
+    });
+    assert!(sums.to_vec().into_iter().eq(expected));
+    assert_eq!(sums.trustees(), vector.trustees());
+    // One linear function after another: associative, but not commutative.
+    let modulus = 1009;
+    let functions = vector.par_map(|index, element| (element % modulus, index as u64 % modulus));
+    let composed = functions.par_scan(|before: (u64, u64), after| {
+        (after.0 * before.0 % modulus, (after.0 * before.1 + after.1) % modulus)
+    });
+    let mut before = (1, 0);
+    let expected = oracle.iter().zip(0_u64..).map(|(element, index)| {
+        before = (element * before.0 % modulus, (element * before.1 + index) % modulus);
+        before
+    });
+    assert!(composed.to_vec().into_iter().eq(expected));
+}
+
+#[test]
+fn a_panic_in_a_scan_names_the_element() {
+    on_nodes(
+        2,
+        2,
+        const { || [Layout::block(100), Layout::cyclic(100)].into_iter().for_each(panicking_scan) },
+    );
+}
+
+#[gossamer::delegate]
+fn panicking_scan(layout: Layout) {
+    let numbers = DistVec::from_fn(layout, |index| index);
+    let text = panic_text(|| {
+        _ = numbers.par_scan(|before, number| {
+            assert!(number != 70, "no more");
+            before.max(number)
+        });
+    });
+    assert!(text.contains("no more") && text.contains("70"), "{text}");
+    assert_eq!(numbers.par_scan(|before, number| before.max(number)).to_vec(), numbers.to_vec());
 }
 
 #[test]

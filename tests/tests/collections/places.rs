@@ -35,6 +35,7 @@ const CALLS: &[Call] = &[
     ("par_map", || drop(numbers().par_map(|_, number| check(*number)))),
     ("par_filter", || drop(numbers().par_filter(|_, number| check(*number) > 3))),
     ("par_fold", || drop(numbers().par_fold(0, |sum, _, number| sum + check(*number)))),
+    ("par_scan", || _ = numbers().par_scan(|one, other| check(one).max(check(other)))),
     ("par_reduce", || _ = numbers().par_reduce(|one, other| check(one).max(check(other)))),
     ("par_map_reduce", || _ = numbers().par_map_reduce(|_, number| check(*number), |one, other| one + other)),
     ("par_map_reduce, of results", || {

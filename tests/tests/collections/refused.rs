@@ -65,6 +65,7 @@ fn of_loops(all: &Trust<All>) -> Vec<Refusal> {
         "par_filter": |(v, ..): All| v.par_filter(|_, x| *x > 0);
         "par_fold": |(v, ..): All| v.par_fold(0, |sum, _, x| sum + *x);
         "par_reduce": |(v, ..): All| v.par_reduce(|one, other| one + other);
+        "par_scan": |(v, ..): All| v.par_scan(|one, other| one + other);
         "par_map_reduce": |(v, ..): All| v.par_map_reduce(|_, x| *x, |one, other| one + other);
         "par_chunks": |(v, ..): All| v.par_chunks(2, |_, _| ());
         "par_zip": |(v, ..): All| v.par_zip(&v.clone(), |_, _, _| ());

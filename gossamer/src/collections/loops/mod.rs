@@ -8,6 +8,7 @@ mod group;
 mod largest;
 mod map;
 mod reduce;
+mod scan;
 mod select;
 mod sort;
 mod sort_by;

@@ -175,6 +175,13 @@ fn folds(vector: &DistVec<u64>, oracle: &mut [u64], number: u64) {
     listed.iter_mut().for_each(|listed| listed.sort_unstable());
     let expected = oracle.iter().zip(0_u32..).filter(|(element, _)| *element % 5 == number % 5);
     assert!(listed.unwrap_or_default().into_iter().eq(expected.map(|(_, index)| index)));
+    let scanned = vector.par_scan(|before, element| (before + element) % (1_000_000 + number)).to_vec();
+    let mut sum = 0;
+    let expected = oracle.iter().map(|element| {
+        sum = (sum + element) % (1_000_000 + number);
+        sum
+    });
+    assert!(scanned.into_iter().eq(expected));
     let largest: Vec<u64> = vector.par_largest(7).into_iter().map(|(_, element)| element).collect();
     let mut expected = oracle.to_vec();
     expected.sort_unstable_by(|one, other| other.cmp(one));
