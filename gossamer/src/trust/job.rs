@@ -9,9 +9,13 @@ use crate::trust::join::reason_of;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
-/// The outcome of a fiber on its way to a handle: its error is printed if nobody takes it.
-pub(super) fn or_printed<U>(outcome: Result<U, DelegationError>) -> Result<U, DelegationError> {
-    outcome.map_err(|error| error.printed_unless_taken("a fiber whose handle"))
+/// The outcome of a fiber on its way to a handle: its error is printed if nobody takes it. An error that comes from
+/// another node does not know the line that started the fiber.
+pub(super) fn or_printed<U>(
+    outcome: Result<U, DelegationError>,
+    origin: Origin,
+) -> Result<U, DelegationError> {
+    outcome.map_err(|error| origin.complete(error).printed_unless_taken("a fiber whose handle"))
 }
 
 /// Runs the body of a fiber and sends its outcome.

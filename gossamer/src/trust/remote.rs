@@ -192,7 +192,7 @@ pub(super) fn start<N, C: NoRef, U: Returned, F>(
         of: std::marker::PhantomData,
     };
     let (delegated, to) = (Delegated::travelling::<N, _>(arrive), (trustee, target));
-    let answer = move |outcome| sender.send(or_printed(outcome));
+    let answer = move |outcome| sender.send(or_printed(outcome, origin));
     let note = |id| cancel::note(job, id);
     match try_ask::<N, _, _, _>(here, to, delegated, arguments, (origin, answer), note) {
         Ok(()) => here.send_soon(trustee),

@@ -222,7 +222,7 @@ where
     let canceller = if is_here(trustee) {
         let (canceller, id) = Canceller::of_neighbour(trustee, index as u32);
         let start = SendInlineClosure::new(move |start| {
-            run_job(|| f(arguments), start, origin, |outcome| sender.send(or_printed(outcome)))
+            run_job(|| f(arguments), start, origin, |outcome| sender.send(or_printed(outcome, origin)))
         });
         send(trustee, SendJob { start, spawned_at, id });
         canceller
@@ -256,7 +256,7 @@ where
     #[cfg(feature = "tracing")]
     let f = crate::spans::inside(f);
     let start = SendInlineClosure::new(move |start| {
-        run_job(f, start, origin, |outcome| sender.send(or_printed(outcome)))
+        run_job(f, start, origin, |outcome| sender.send(or_printed(outcome, origin)))
     });
     send(trustee, SendJob { start, spawned_at, id });
     JoinHandle::new(receiver, origin, Some(canceller))

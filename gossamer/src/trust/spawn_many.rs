@@ -232,8 +232,8 @@ impl<U> fmt::Debug for JoinMany<U> {
     }
 }
 
-fn all_or_printed<U>(results: Results<U>) -> Results<U> {
-    results.into_iter().map(or_printed).collect()
+fn all_or_printed<U>(results: Results<U>, origin: Origin) -> Results<U> {
+    results.into_iter().map(|result| or_printed(result, origin)).collect()
 }
 
 /// Reports name the type `N`, here and below: the user's closure, where `f` only wraps it.
@@ -263,7 +263,7 @@ where
         let pending = Pending::new(receiver, origin);
         if here.is_neighbour(first) {
             let (done, id) =
-                (move |results: Results<U>| sender.send(Ok(all_or_printed(results))), here.new_job());
+                (move |results: Results<U>| sender.send(Ok(all_or_printed(results, origin))), here.new_job());
             start_here::<N, C, U, F>(here, shares_here(here, count, arguments), f, (spawned_at, id), done);
             let canceller = Canceller::of_many(here, first, id);
             parts.push(Part::new(numbers.len(), pending, Some(canceller)));
@@ -281,7 +281,7 @@ where
         let target = Target { shared, number: shared.base + first as u32, property: ROOT, of: PhantomData };
         let delegated = Delegated::travelling::<N, _>(arrive);
         let answer = move |outcome: Result<Results<U>, DelegationError>| {
-            sender.send(or_printed(outcome.map(all_or_printed)));
+            sender.send(or_printed(outcome.map(|results| all_or_printed(results, origin)), origin));
         };
         let (arguments, mut canceller) = ((count, arguments.clone()), None);
         let note = |id| canceller = Some(Canceller::of_many(here, first, id));

@@ -122,7 +122,9 @@ fn the_error_of_a_fiber_whose_handle_was_dropped_is_printed_with_the_line_that_s
         ended.errors.lines().filter(|line| line.contains("gossamer: a fiber whose handle")).collect();
     assert_eq!(printed.len(), 3, "{}", ended.errors);
     for reason in ["TcpListener` cannot leave the node", "as asked for", "the second"] {
-        let said = printed.iter().filter(|line| line.contains(reason) && line.contains("staying.rs:"));
+        let said = printed
+            .iter()
+            .filter(|line| line.contains(reason) && line.contains("(sent from tests/tests/rack/staying.rs:"));
         assert_eq!(said.count(), 1, "{reason}: {}", ended.errors);
     }
 }
