@@ -7,7 +7,7 @@ use crate::structures::oneshot;
 use crate::sys::fibers::job::Job;
 use crate::trust::JoinHandle;
 use crate::trust::cancel::Canceller;
-use crate::trust::job::run_job;
+use crate::trust::job::{or_printed, run_job};
 use crate::trust::spawn::refuses_fibers;
 use crate::worker::{self, Worker};
 use std::panic::Location;
@@ -46,8 +46,9 @@ where
         if !refuses_fibers() {
             #[cfg(feature = "tracing")]
             let f = crate::spans::inside(f);
-            let start =
-                InlineClosure::new(move |start| run_job(f, start, origin, |outcome| sender.send(outcome)));
+            let start = InlineClosure::new(move |start| {
+                run_job(f, start, origin, |outcome| sender.send(or_printed(outcome, origin)))
+            });
             submit(here, Job { start, spawned_at, id });
         }
         JoinHandle::new(receiver, origin, Some(Canceller::here(here, id)))

@@ -1,6 +1,6 @@
 //! The line that a message names is the user's, and its advice fits the mistake.
 
-use gossamer::{Config, Latch, Reason, Trustee, entrust, spawn};
+use gossamer::{Config, Latch, Reason, Trustee, entrust, spawn, spawn_local};
 use integration_tests::{in_child, in_runtime, panic_text, workers};
 use std::panic;
 use std::rc::Rc;
@@ -138,16 +138,18 @@ fn a_panic_of_a_fiber_that_nobody_joins_is_printed_and_changes_no_exit_status() 
                     let _one = cell.borrow_mut();
                     drop(cell.borrow_mut());
                 }));
+                drop(spawn_local(|| assert!(Trustee::all().is_empty(), "of its own worker")));
                 gossamer::yield_now();
             });
         },
     );
     assert!(ended.status.success(), "{}", ended.errors);
-    let line =
-        ended.errors.lines().find(|line| line.starts_with("gossamer: a fiber whose handle was dropped"));
-    assert!(
-        line.is_some_and(|line| line.contains("borrowed") && line.contains("sent from")),
-        "{}",
-        ended.errors
-    );
+    for reason in ["borrowed", "of its own worker"] {
+        let is_told = |line: &&str| {
+            line.starts_with("gossamer: a fiber whose handle was dropped has failed: ")
+                && line.contains(reason)
+                && line.contains("(sent from tests/tests/words/mistakes.rs:")
+        };
+        assert_eq!(ended.errors.lines().filter(is_told).count(), 1, "{reason}: {}", ended.errors);
+    }
 }
