@@ -4,7 +4,7 @@ use crate::WithoutCaptures;
 use crate::net::address::{first_of, resolve};
 use crate::net::fiber_socket::check_may_wait;
 use crate::net::{TcpListener, TcpStream, ToSocketAddrs};
-use crate::trust::{NoRef, Trust, Trustee, entrust, spawn_around, spawn_local};
+use crate::trust::{NoRef, Trust, Trustee, entrust, spawn_around, spawn_local_around, spawned_at};
 use crate::waiting::{block_on, sleep_async};
 use std::fmt;
 use std::io;
@@ -217,8 +217,8 @@ where
         listener.try_clone().map(|other| (listener, other))
     };
     let (listener, other) = listen().map_err(|error| format!("{address}: {error}"))?;
-    // Nobody joins it: it ends when its listener is closed.
-    drop(spawn_local(move || accept(&listener, &state, serve)));
+    // Nobody joins it: it ends when its listener is closed. Like this fiber, it is named by the call of `serve`.
+    drop(spawn_local_around::<F, _, _>(move || accept(&listener, &state, serve), spawned_at()));
     Ok(entrust(other))
 }
 
@@ -233,7 +233,7 @@ where
             Ok((stream, _peer)) => {
                 pause = None;
                 let state = state.clone();
-                drop(spawn_local(move || serve(stream, state)));
+                drop(spawn_local_around::<F, _, _>(move || serve(stream, state), spawned_at()));
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}

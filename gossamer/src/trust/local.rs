@@ -39,10 +39,22 @@ pub fn spawn_local<U: 'static, F>(f: F) -> JoinHandle<U>
 where
     F: FnOnce() -> U + 'static,
 {
-    let spawned_at = Location::caller();
+    spawn_local_around::<F, _, _>(f, Location::caller())
+}
+
+/// Like [`spawn_local`], for a closure of this crate that wraps one of the user's: reports name the type `N`, and the
+/// line that the user knows.
+#[track_caller]
+pub(crate) fn spawn_local_around<N, U: 'static, F>(
+    f: F,
+    spawned_at: &'static Location<'static>,
+) -> JoinHandle<U>
+where
+    F: FnOnce() -> U + 'static,
+{
     on_worker("spawn_local", "use `Trustee::spawn`", |here| {
         let (sender, receiver) = oneshot::channel();
-        let (origin, id) = (Origin::of::<F>(here.index as u32, spawned_at), here.new_job());
+        let (origin, id) = (Origin::of::<N>(here.index as u32, spawned_at), here.new_job());
         if !refuses_fibers() {
             #[cfg(feature = "tracing")]
             let f = crate::spans::inside(f);

@@ -57,6 +57,7 @@ pub use join::JoinHandle;
 pub(crate) use join::refuse_while_unwinding;
 pub use latch::Latch;
 pub use local::spawn_local;
+pub(crate) use local::spawn_local_around;
 #[cfg(feature = "may")]
 pub use may::spawn_may;
 pub use named::{NameError, entrust_as, forget_name};

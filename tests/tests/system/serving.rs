@@ -2,7 +2,7 @@
 
 use gossamer::net::{self, TcpStream};
 use gossamer::{Trust, Trustee};
-use integration_tests::{in_runtime, on_nodes};
+use integration_tests::{in_child, in_runtime, on_nodes, workers};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 
@@ -62,4 +62,29 @@ fn a_listener_that_is_left_alone_goes_on_until_main_returns() {
         }
         assert_eq!(served.apply(|served| served.values().sum::<u64>()), 20);
     });
+}
+
+fn refuse(_stream: TcpStream, (): ()) {
+    assert!(Trustee::all().is_empty(), "no visitors");
+}
+
+#[test]
+fn a_panic_while_a_connection_is_served_is_printed_with_the_line_that_called_serve() {
+    let ended = in_child(
+        |_| (),
+        || {
+            gossamer::run(workers(2), || {
+                let acceptors = net::serve("127.0.0.1:0", refuse, ()).unwrap();
+                let mut visitor = TcpStream::connect(acceptors.local_addr()).unwrap();
+                assert_eq!(visitor.read(&mut [0]).unwrap(), 0);
+                acceptors.close().unwrap();
+            });
+        },
+    );
+    assert!(ended.status.success(), "{}", ended.errors);
+    let is_told = |line: &&str| {
+        line.contains("serving::refuse` panicked")
+            && line.contains("no visitors (sent from tests/tests/system/serving.rs:")
+    };
+    assert_eq!(ended.errors.lines().filter(is_told).count(), 1, "{}", ended.errors);
 }
