@@ -144,7 +144,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         };
         assert!(
             latches.iter().all(|latch| latch.trustee() == trustee),
-            "`launch_all` of latches of several trustees, whose values cannot be in one place: entrust them to one"
+            "`launch_all` of latches of several trustees, whose values cannot be in one place: entrust them to one, or \
+             `launch` on one of them in the closure that is launched on another, in the same order everywhere"
         );
         for pair in in_order(latches).windows(2) {
             let (one, other) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
