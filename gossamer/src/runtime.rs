@@ -25,6 +25,7 @@ use crate::worker::end::{last_trace, last_words};
 use crate::worker::fibers::sources::{Sources, WAKE};
 use crate::worker::mailbox::Mailbox;
 use crate::worker::mailbox::inbox::{Inbox, Message};
+use crate::worker::misspelt;
 use crate::worker::nodes::peers::Peers;
 use crate::worker::shared::{Phase, Shared};
 use crate::worker::watch::turn_log::TurnLog;
@@ -104,6 +105,7 @@ pub(crate) fn run_alone<R: Send + 'static>(
 
 /// A configuration, overridden by the settings of the environment.
 pub(crate) fn from_environment(config: Config) -> Result<Config, StartError> {
+    misspelt::warn();
     config.overridden_by(|name| std::env::var(name).ok()).map_err(StartError::Config)
 }
 

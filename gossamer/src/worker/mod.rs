@@ -31,6 +31,7 @@ pub(crate) mod end;
 pub(crate) mod fibers;
 mod lanes;
 pub(crate) mod mailbox;
+pub(crate) mod misspelt;
 mod names;
 pub(crate) mod nodes;
 mod overrides;
