@@ -20,7 +20,7 @@ const STANDARD: [&str; 3] = ["core::", "alloc::", "std::"];
 /// Why a closure is not sent to another node.
 pub(crate) const STAYS: &str = "it is neither a closure in a `const` block nor a plain `fn`, so nobody can tell whether it \
     captures a value without size, and it works inside one process only; put #[gossamer::delegate] on the enclosing function \
-    and the closure into the call itself, or write `const { |…| … }`";
+    and the closure into the call itself, or write `const { |…| … }`, as always in the body of a `macro_rules!`";
 
 /// Whether a closure of type `N` may go to another process; for a type of this crate, what this crate decides. With
 /// optimisation this is a constant.

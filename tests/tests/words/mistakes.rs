@@ -1,7 +1,7 @@
 //! The line that a message names is the user's, and its advice fits the mistake.
 
-use gossamer::{Config, Latch, Reason, Trustee, entrust, spawn, spawn_local};
-use integration_tests::{in_child, in_runtime, panic_text, workers};
+use gossamer::{Config, Latch, Reason, Trustee, entrust, rack, spawn, spawn_local};
+use integration_tests::{in_child, in_runtime, on_nodes, panic_text, workers};
 use std::panic;
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ fn outside_of_a_runtime_the_callers_line_is_named_and_what_starts_one() {
         ("spawn_many_with", || drop(gossamer::spawn_many_with(1, |_, ()| (), ()))),
         ("Trustee::here", || _ = Trustee::here()),
         ("Trustee::all", || drop(Trustee::all())),
-        ("rack::nodes", || drop(gossamer::rack::nodes())),
+        ("rack::nodes", || drop(rack::nodes())),
     ];
     let ended = in_child(
         |_| (),
@@ -152,4 +152,23 @@ fn a_panic_of_a_fiber_that_nobody_joins_is_printed_and_changes_no_exit_status() 
         };
         assert_eq!(ended.errors.lines().filter(is_told).count(), 1, "{reason}: {}", ended.errors);
     }
+}
+
+/// The attribute macros see the call of such a macro, but not what becomes of it.
+macro_rules! incremented {
+    ($trust:expr) => {
+        $trust.apply(|number| *number += 1)
+    };
+}
+
+#[test]
+fn a_closure_of_a_macro_that_cannot_leave_its_process_is_refused_with_what_helps_there() {
+    #[gossamer::delegate]
+    fn increment() {
+        incremented!(rack::workers()[1].entrust(1_u64));
+    }
+    on_nodes(2, 1, || {
+        let text = panic_text(increment);
+        assert!(text.contains("increment") && text.contains("body of a `macro_rules!`"), "{text}");
+    });
 }
