@@ -53,7 +53,8 @@ where
     on_each_node(f, arguments)
 }
 
-/// Waits until every node has called it.
+/// Waits until every node has called it: in a closure that [`on_each_node`] runs, for example. `main` runs on node 0
+/// only, so if it calls this itself, no other node does, and it waits for ever.
 ///
 /// With `n` nodes a collective takes `2 (n - 1)` messages, at most `2 log2 n - 1` of them one after another (`log2 n`
 /// rounded up), and a node sends and receives at most `log2 n`: a reduction up a binomial tree, and the result down. A
