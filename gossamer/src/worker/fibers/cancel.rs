@@ -28,9 +28,20 @@ pub(crate) struct Cancellations {
     /// Jobs to cancel, from the next turn's fibers on.
     requested: RefCell<Vec<JobId>>,
     /// Those of this turn, and of turns before that have left jobs to it, in order: these jobs do not begin.
-    jobs: RefCell<Vec<JobId>>,
+    jobs: RefCell<Vec<CancelledJob>>,
+    /// Jobs that have begun or were refused while some were cancelled.
+    taken: Cell<u64>,
     are_requested: Cell<bool>,
     has_jobs: Cell<bool>,
+}
+
+/// A job that does not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct CancelledJob {
+    id: JobId,
+    /// What `taken` is once all jobs that waited when this one was cancelled are taken: it is one of them, or was
+    /// over.
+    last: u64,
 }
 
 impl Cancellations {
@@ -58,19 +69,33 @@ impl Cancellations {
         self.are_requested.get()
     }
 
-    /// The requests now apply to the jobs of this turn.
-    pub(super) fn begin(&self) {
+    /// The requests now apply to the jobs of this turn, of which so many wait to begin. A worker that always has jobs
+    /// left over never forgets all: so those whose jobs can no longer wait are forgotten here.
+    pub(super) fn begin(&self, waiting: usize) {
         self.are_requested.set(false);
+        let taken = self.taken.get();
+        let last = taken + waiting as u64;
         let mut jobs = self.jobs.borrow_mut();
-        jobs.append(&mut self.requested.borrow_mut());
+        jobs.retain(|job| job.last > taken);
+        jobs.extend(self.requested.take().into_iter().map(|id| CancelledJob { id, last }));
         jobs.sort_unstable();
-        jobs.dedup();
+        jobs.dedup_by_key(|job| job.id);
         self.has_jobs.set(true);
     }
 
     #[inline(always)]
     pub(super) fn has_job(&self, job: JobId) -> bool {
-        self.has_jobs.get() && self.jobs.borrow().binary_search(&job).is_ok()
+        self.has_jobs.get() && self.jobs.borrow().binary_search_by_key(&job, |job| job.id).is_ok()
+    }
+
+    /// Whether a job does not begin whose turn it is.
+    #[inline(always)]
+    pub(super) fn has_next_job(&self, job: JobId) -> bool {
+        if !self.has_jobs.get() {
+            return false;
+        }
+        self.taken.set(self.taken.get() + 1);
+        self.has_job(job)
     }
 
     /// All jobs that could be meant have begun or were refused.
@@ -138,5 +163,40 @@ impl Worker {
         }
         let cancel = |_: &mut Root, job: JobId| with_worker(|here| here.cancel_jobs(here.shared.first, job));
         self.tell_worker(first, Delegated::travelling::<Root, _>(cancel), job);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancellation_is_forgotten_when_the_jobs_that_waited_with_it_have_begun() {
+        const WAITING: usize = 3;
+        let cancellations = Cancellations::default();
+        // One job begins in each turn, and another comes. Each second one is cancelled, and one that was over.
+        for turn in 0..1000 {
+            let (next, newest) = (turn, turn + WAITING as JobId - 1);
+            if newest % 2 == 1 {
+                cancellations.request(newest);
+            }
+            cancellations.request(1_000_000 + turn);
+            cancellations.begin(WAITING);
+            assert_eq!(cancellations.has_next_job(next), next > 1 && next % 2 == 1, "{next}");
+            assert!(cancellations.jobs.borrow().len() <= 2 * WAITING);
+        }
+    }
+
+    #[test]
+    fn a_job_that_is_cancelled_again_and_again_does_not_begin() {
+        let cancellations = Cancellations::default();
+        for other in 1..5 {
+            cancellations.request(9);
+            cancellations.begin(5);
+            assert!(!cancellations.has_next_job(other));
+        }
+        assert!(cancellations.has_next_job(9));
+        cancellations.begin(1);
+        assert!(!cancellations.has_job(9));
     }
 }

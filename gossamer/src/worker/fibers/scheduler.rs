@@ -231,7 +231,7 @@ impl Scheduler {
         let job = loop {
             self.startable.set(self.startable.get().checked_sub(1)?);
             let job = self.jobs.pop()?;
-            if !self.cancellations.has_job(job.id) {
+            if !self.cancellations.has_next_job(job.id) {
                 break job;
             }
             refuse(job, NotStarted::Cancelled);
@@ -331,7 +331,7 @@ impl Scheduler {
     /// Cancels the fibers whose cancellation was requested.
     #[cold]
     fn cancel_requested(&self) {
-        self.cancellations.begin();
+        self.cancellations.begin(self.jobs.len());
         for fiber in self.in_a_job() {
             if self.cancellations.has_job(fiber.job_id()) && self.cancellations.cancel(&fiber) {
                 // Whatever it waits for: the fiber of a scope has to tell its fibers, others check again.
