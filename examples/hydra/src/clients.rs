@@ -248,8 +248,7 @@ impl Clients {
 
     /// The channels of this worker's clients that match a pattern.
     pub fn channels(&mut self, pattern: Vec<u8>) -> Vec<Vec<u8>> {
-        let matching =
-            self.channels.keys().filter(|channel| pattern.is_empty() || glob::matches(&pattern, channel));
+        let matching = self.channels.keys().filter(|channel| glob::matches(&pattern, channel));
         matching.map(|channel| channel.to_vec()).collect()
     }
 

@@ -33,6 +33,18 @@ fn messages_come_to_all_who_have_subscribed_in_their_order() {
 }
 
 #[test]
+fn an_empty_pattern_lists_only_the_channel_without_a_name() {
+    let server = Server::start(&[]);
+    let (mut client, mut subscriber) = (server.client(), server.client());
+    subscriber.say("SUBSCRIBE a");
+    assert_eq!(client.ask(&[b"PUBSUB", b"CHANNELS", b""]), b"*0\r\n");
+    assert_eq!(client.say("PUBSUB CHANNELS"), "*1\r\n$1\r\na\r\n");
+    subscriber.ask(&[b"SUBSCRIBE", b""]);
+    assert_eq!(client.ask(&[b"PUBSUB", b"CHANNELS", b""]), b"*1\r\n$0\r\n\r\n");
+    assert_eq!(client.say("PUBSUB CHANNELS"), "*2\r\n$0\r\n\r\n$1\r\na\r\n");
+}
+
+#[test]
 fn who_has_subscribed_may_do_little_in_resp2_and_all_in_resp3() {
     let server = Server::start(&[]);
     let mut client = server.client();
