@@ -4,8 +4,7 @@ use crate::commands::table::{ALL, AT_ONCE, Command, OUTSIDE};
 use crate::connection::Connection;
 use crate::protocol::number;
 use crate::protocol::refusal::{
-    ABORTED, ABORTED_FOR_ARITY, ABORTED_FOR_MEMORY, DISCARD_ALONE, EXEC_ALONE, NESTED, NOT_INSIDE,
-    OUT_OF_MEMORY, Refusal, WATCH_INSIDE, arity,
+    ABORTED, DISCARD_ALONE, EXEC_ALONE, NESTED, NOT_INSIDE, OUT_OF_MEMORY, Refusal, WATCH_INSIDE, aborted,
 };
 use crate::store::operation::Operation;
 
@@ -120,7 +119,7 @@ pub fn exec(connection: &mut Connection, _: &[&[u8]]) {
         .collect();
     if commands.iter().any(|(command, _)| command.may_grow()) && !has_room(connection) {
         forget_watched(connection);
-        return connection.refuse(&ABORTED_FOR_MEMORY);
+        return connection.refuse(&aborted(&OUT_OF_MEMORY));
     }
     let watched = std::mem::take(&mut connection.watched);
     let mut keys: Vec<&[u8]> = watched.iter().map(|watched| watched.key.as_slice()).collect();
@@ -148,14 +147,14 @@ pub fn exec(connection: &mut Connection, _: &[&[u8]]) {
     connection.let_go(hold);
 }
 
-/// Refuses a command with another number of arguments. If it is EXEC, that is the end of the transaction.
-pub fn refuse_arity(connection: &mut Connection, name: &str) {
+/// Refuses a command that is neither executed nor kept. If it is EXEC, that is the end of the transaction.
+pub fn refuse_command(connection: &mut Connection, name: &str, refusal: &Refusal) {
     if name != "exec" {
-        return refuse(connection, &arity(name));
+        return refuse(connection, refusal);
     }
     connection.queue = None;
     forget_watched(connection);
-    connection.refuse(&ABORTED_FOR_ARITY);
+    connection.refuse(&aborted(refusal));
 }
 
 /// What a refusal does between MULTI and EXEC.

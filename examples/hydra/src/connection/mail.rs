@@ -1,8 +1,8 @@
 //! What reaches a client without a request: messages of the channels to which it has subscribed.
 
 use crate::clients::Clients;
-use crate::commands::subcommands;
 use crate::commands::table::{Command, SUBSCRIBED};
+use crate::commands::{subcommands, transactions};
 use crate::connection::Connection;
 use crate::protocol::refusal::Refusal;
 use gossamer::sync::Notify;
@@ -78,6 +78,7 @@ impl Connection {
     pub(super) fn refuse_subscriber(&mut self, command: &Command, arguments: &[&[u8]]) {
         let why = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context";
         let name = subcommands::full_name(command, arguments);
-        self.refuse(&Refusal::from(format!("ERR Can't execute '{name}': {why}")));
+        let refusal = Refusal::from(format!("ERR Can't execute '{name}': {why}"));
+        transactions::refuse_command(self, command.name, &refusal);
     }
 }

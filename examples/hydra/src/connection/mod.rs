@@ -19,7 +19,7 @@ use crate::commands::subcommands;
 use crate::commands::table::{AT_ONCE, CONTAINER, Command, FREE, GROWS, HOLDS, Handler, SHARES};
 use crate::commands::transactions::{self, Queue, Watched};
 use crate::protocol::parser::{Malformed, Parsed, Parser};
-use crate::protocol::refusal::{NO_AUTHENTICATION, OUT_OF_MEMORY, Refusal};
+use crate::protocol::refusal::{NO_AUTHENTICATION, OUT_OF_MEMORY, Refusal, arity};
 use crate::server::Server;
 use crate::store::Shard;
 use asking::SharedHold;
@@ -189,13 +189,13 @@ impl Connection {
             self.registered.set_container(subcommands::full_name(command, arguments));
         }
         if !command.accepts(arguments.len()) {
-            transactions::refuse_arity(self, command.name);
+            transactions::refuse_command(self, command.name, &arity(command.name));
         } else if command.has(CONTAINER)
             && let Err(refusal) = subcommands::check(command, arguments)
         {
             transactions::refuse(self, &refusal);
         } else if !self.is_authenticated && !command.has(FREE) {
-            transactions::refuse(self, &NO_AUTHENTICATION);
+            transactions::refuse_command(self, command.name, &NO_AUTHENTICATION);
         } else if self.queue.is_some() && !command.has(AT_ONCE) {
             transactions::queue(self, command, arguments);
         } else if self.mail.is_subscribed() && !self.may_subscriber(command) {

@@ -48,11 +48,6 @@ pub const DISCARD_ALONE: Refusal = constant("ERR DISCARD without MULTI");
 pub const WATCH_INSIDE: Refusal = constant("ERR WATCH inside MULTI is not allowed");
 pub const NOT_INSIDE: Refusal = constant("ERR Command not allowed inside a transaction");
 pub const ABORTED: Refusal = constant("EXECABORT Transaction discarded because of previous errors.");
-pub const ABORTED_FOR_MEMORY: Refusal = constant(
-    "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > 'maxmemory'.",
-);
-pub const ABORTED_FOR_ARITY: Refusal =
-    constant("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command");
 pub const NO_AUTHENTICATION: Refusal = constant("NOAUTH Authentication required.");
 pub const NO_PASSWORD: Refusal = constant(
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
@@ -121,6 +116,12 @@ pub const LCS_TOO_LONG: Refusal =
 
 pub fn arity(command: &str) -> Refusal {
     format!("ERR wrong number of arguments for '{command}' command").into()
+}
+
+/// Why EXEC ends a transaction without having executed it.
+pub fn aborted(why: &Refusal) -> Refusal {
+    let why = why.0.strip_prefix(b"ERR ").unwrap_or(&why.0);
+    Refusal([b"EXECABORT Transaction discarded because of: ", why].concat().into())
 }
 
 pub fn out_of_bounds(least: i64, most: i64) -> Refusal {

@@ -96,3 +96,22 @@ fn checks_come_in_redis_s_order_and_words() {
         }
     }
 }
+
+#[test]
+fn exec_that_is_refused_says_that_the_transaction_is_discarded() {
+    let directory = Directory::new();
+    for server in [Some(Server::start(&[])), Server::start_redis(&directory)].into_iter().flatten() {
+        let mut client = server.client();
+        let aborted = "-EXECABORT Transaction discarded because of:";
+        let arity = "wrong number of arguments for 'exec' command";
+        assert_eq!(client.say("EXEC x"), format!("{aborted} {arity}\r\n"));
+        client.say("SUBSCRIBE a");
+        assert!(
+            client.say("EXEC").starts_with(&format!("{aborted} Can't execute 'exec': only (P|S)SUBSCRIBE"))
+        );
+        assert_eq!(server.client().say("CONFIG SET requirepass secret"), "+OK\r\n");
+        let mut stranger = server.client();
+        assert_eq!(stranger.say("EXEC"), format!("{aborted} NOAUTH Authentication required.\r\n"));
+        assert_eq!(stranger.say("DISCARD"), "-NOAUTH Authentication required.\r\n");
+    }
+}
