@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::connection::registry::{self, Filter, Kind};
 use crate::protocol::number;
 use crate::protocol::refusal::{
-    CLIENT_ID, NAME, NO_CLIENT_ID, NO_INTEGER, NO_SUCH_CLIENT, Refusal, SYNTAX, UNBLOCK_HOW,
+    CLIENT_ID, NAME, NO_CLIENT_ID, NO_INTEGER, NO_SUCH_CLIENT, Refusal, SYNTAX, UNBLOCK_HOW, quoting,
 };
 
 pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
@@ -51,8 +51,7 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
 }
 
 fn kind(name: &[u8]) -> Result<Kind, Refusal> {
-    Kind::named(name)
-        .ok_or_else(|| format!("ERR Unknown client type '{}'", String::from_utf8_lossy(name)).into())
+    Kind::named(name).ok_or_else(|| quoting("ERR Unknown client type '", name, "'"))
 }
 
 /// The numbers, or the type, of those that CLIENT LIST is to show, if not all.
@@ -132,7 +131,7 @@ fn filter(arguments: &[&[u8]]) -> Result<(Filter, bool), Refusal> {
             (b"type", _) => filter.kind = Some(kind(value)?),
             // There is one user.
             (b"user", b"default") => {}
-            (b"user", _) => return Err(format!("ERR No such user '{text}'").into()),
+            (b"user", _) => return Err(quoting("ERR No such user '", value, "'")),
             _ => return Err(SYNTAX),
         }
     }

@@ -7,6 +7,7 @@ use crate::connection::Connection;
 use crate::protocol::number;
 use crate::protocol::refusal::{
     HELLO_FIRST, NAME, NO_PASSWORD, NO_PROTOCOL, PROTOCOL_NUMBER, Refusal, SYNTAX, WRONG_PASSWORD, arity,
+    quoting,
 };
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -135,10 +136,7 @@ fn greet(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refusal
                 name = Some(String::from_utf8_lossy(given).into_owned());
                 behind
             }
-            _ => {
-                let option = String::from_utf8_lossy(option);
-                return Err(format!("ERR Syntax error in HELLO option '{option}'").into());
-            }
+            _ => return Err(quoting("ERR Syntax error in HELLO option '", option, "'")),
         };
     }
     if !connection.is_authenticated {

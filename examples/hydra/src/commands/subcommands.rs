@@ -2,7 +2,7 @@
 
 use crate::commands::table::{Command, accepts};
 use crate::connection::Connection;
-use crate::protocol::refusal::{Refusal, arity};
+use crate::protocol::refusal::{Refusal, arity, quoting};
 
 struct Subcommand {
     name: &'static str,
@@ -182,9 +182,8 @@ fn find(command: &Command, name: &[u8]) -> Option<&'static Subcommand> {
 pub fn check(command: &Command, arguments: &[&[u8]]) -> Result<(), Refusal> {
     let Some(name) = arguments.get(1) else { return Ok(()) };
     let Some(found) = find(command, name) else {
-        let (name, command) = (String::from_utf8_lossy(&name[..name.len().min(128)]), command.name);
-        let why = format!("ERR unknown subcommand '{name}'. Try {} HELP.", command.to_uppercase());
-        return Err(why.into());
+        let behind = format!("'. Try {} HELP.", command.name.to_uppercase());
+        return Err(quoting("ERR unknown subcommand '", &name[..name.len().min(128)], &behind));
     };
     let is_accepted = accepts(found.arity, arguments.len());
     if is_accepted { Ok(()) } else { Err(arity(&format!("{}|{}", command.name, found.name))) }

@@ -19,7 +19,7 @@ use crate::commands::subcommands;
 use crate::commands::table::{AT_ONCE, CONTAINER, Command, FREE, GROWS, HOLDS, Handler, SHARES};
 use crate::commands::transactions::{self, Queue, Watched};
 use crate::protocol::parser::{Malformed, Parsed, Parser};
-use crate::protocol::refusal::{NO_AUTHENTICATION, OUT_OF_MEMORY, Refusal, arity};
+use crate::protocol::refusal::{NO_AUTHENTICATION, OUT_OF_MEMORY, Refusal, arity, quoting};
 use crate::server::Server;
 use crate::store::Shard;
 use asking::SharedHold;
@@ -240,9 +240,9 @@ impl Connection {
     /// As redis refuses arguments of a subcommand that are neither too few nor too many by its arity.
     #[cold]
     pub fn refuse_subcommand(&mut self, command: &str, subcommand: &[u8]) {
-        let name = String::from_utf8_lossy(&subcommand[..subcommand.len().min(128)]);
-        let why = "unknown subcommand or wrong number of arguments for";
-        self.refuse(&Refusal::from(format!("ERR {why} '{name}'. Try {command} HELP.")));
+        let why = "ERR unknown subcommand or wrong number of arguments for '";
+        let name = &subcommand[..subcommand.len().min(128)];
+        self.refuse(&quoting(why, name, &format!("'. Try {command} HELP.")));
     }
 
     /// Has everything done that was asked before. While it holds no shard, large amounts of output are written now.

@@ -118,6 +118,12 @@ pub fn arity(command: &str) -> Refusal {
     format!("ERR wrong number of arguments for '{command}' command").into()
 }
 
+/// A refusal that repeats what the client has sent, byte for byte; as in redis, up to a zero byte.
+pub fn quoting(before: &str, text: &[u8], behind: &str) -> Refusal {
+    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+    Refusal([before.as_bytes(), text, behind.as_bytes()].concat().into())
+}
+
 /// Why EXEC ends a transaction without having executed it.
 pub fn aborted(why: &Refusal) -> Refusal {
     let why = why.0.strip_prefix(b"ERR ").unwrap_or(&why.0);

@@ -121,7 +121,7 @@ impl Conditions {
                 b"XX" => &mut conditions.if_some,
                 b"GT" => &mut conditions.if_later,
                 b"LT" => &mut conditions.if_earlier,
-                _ => return Err(Refusal([b"ERR Unsupported option ", *argument].concat().into())),
+                _ => return Err(refusal::quoting("ERR Unsupported option ", argument, "")),
             };
             *condition = true;
         }

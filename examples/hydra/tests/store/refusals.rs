@@ -115,3 +115,23 @@ fn exec_that_is_refused_says_that_the_transaction_is_discarded() {
         assert_eq!(stranger.say("DISCARD"), "-NOAUTH Authentication required.\r\n");
     }
 }
+
+#[test]
+fn a_refusal_repeats_what_was_sent_byte_for_byte_up_to_a_zero_byte() {
+    let directory = Directory::new();
+    for server in [Some(Server::start(&[])), Server::start_redis(&directory)].into_iter().flatten() {
+        let mut client = server.client();
+        let odd = b"\xff\xe9\0b";
+        for (words, before, behind) in [
+            (&[b"CLIENT", &odd[..]][..], &b"unknown subcommand '"[..], &b"'. Try CLIENT HELP."[..]),
+            (&[b"OBJECT", odd, b"a"], b"unknown subcommand '", b"'. Try OBJECT HELP."),
+            (&[b"CLIENT", b"LIST", b"TYPE", odd], b"Unknown client type '", b"'"),
+            (&[b"CLIENT", b"KILL", b"USER", odd], b"No such user '", b"'"),
+            (&[b"HELLO", b"3", odd], b"Syntax error in HELLO option '", b"'"),
+            (&[b"EXPIRE", b"a", b"1", odd], b"Unsupported option ", b""),
+        ] {
+            let expected = [b"-ERR ", before, b"\xff\xe9", behind, b"\r\n"].concat();
+            assert_eq!(client.ask(words), expected, "{}", words.concat().escape_ascii());
+        }
+    }
+}
