@@ -276,11 +276,20 @@ impl Table {
         let Some(expiry) = expiry else { return };
         self.expiries.push(Reverse((expiry, hash)));
         if self.expiries.len() > 2 * self.expiring + 64 {
-            let hasher = &self.hasher;
-            let expiring =
-                self.segments.iter().flatten().filter_map(|entry| Some((entry.expiry()?, entry.key())));
-            self.expiries = expiring.map(|(at, key)| Reverse((at, hasher.hash_one(key)))).collect();
+            self.forget_stale_expiries();
         }
+    }
+
+    /// This looks at what expires only: there may be many more entries that do not. An entry that came twice with the
+    /// same time is kept once.
+    #[cold]
+    fn forget_stale_expiries(&mut self) {
+        let mut expiries = std::mem::take(&mut self.expiries).into_vec();
+        expiries.sort_unstable();
+        expiries.dedup();
+        expiries.retain(|Reverse(expiry)| self.expiring_at(*expiry).is_some());
+        expiries.shrink_to_fit();
+        self.expiries = expiries.into();
     }
 }
 

@@ -1,6 +1,8 @@
 //! Keys that expire.
 
+use crate::client::{Client, request};
 use crate::servers::Server;
+use std::time::{Duration, Instant};
 
 #[test]
 fn keys_expire_when_they_are_asked_for_and_when_nobody_does() {
@@ -36,6 +38,30 @@ fn a_key_that_gets_a_new_time_again_and_again_takes_no_more_memory() {
     (0..10_000).for_each(|_| assert_eq!(client.hear(), b"+OK\r\n"));
     let used = memory(client.say("INFO memory"));
     assert!(used < 10_000, "{used} bytes");
+}
+
+/// Sends 20,000 requests at once, and hears the replies; returns how long that takes.
+fn many(client: &mut Client, words: impl Fn(usize) -> Vec<String>) -> Duration {
+    let one = |number| request(&words(number).iter().map(String::as_bytes).collect::<Vec<_>>());
+    let requests: Vec<u8> = (0..20_000).flat_map(one).collect();
+    let start = Instant::now();
+    client.send(&requests);
+    (0..20_000).for_each(|_| assert!(!client.hear().starts_with(b"-")));
+    start.elapsed()
+}
+
+#[test]
+fn a_new_time_takes_no_longer_if_there_are_many_other_keys() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let words =
+        |number| vec!["SET".into(), "a".into(), "1".into(), "PX".into(), format!("{}", 1_000_000 + number)];
+    let alone = many(&mut client, words);
+    for part in 0..20 {
+        many(&mut client, |number| vec!["SET".into(), format!("other:{part}:{number}"), "1".into()]);
+    }
+    let among_others = many(&mut client, words);
+    assert!(among_others < 10 * alone + Duration::from_millis(100), "{alone:?} and {among_others:?}");
 }
 
 #[test]
