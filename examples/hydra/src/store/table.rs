@@ -161,6 +161,7 @@ impl Table {
         self.length -= 1;
         self.memory -= entry.memory();
         self.expiring -= usize::from(entry.expiry().is_some());
+        self.limit_stale_expiries();
         entry
     }
 
@@ -273,8 +274,15 @@ impl Table {
     }
 
     fn note_expiry(&mut self, expiry: Option<u64>, hash: u64) {
-        let Some(expiry) = expiry else { return };
-        self.expiries.push(Reverse((expiry, hash)));
+        if let Some(expiry) = expiry {
+            self.expiries.push(Reverse((expiry, hash)));
+        }
+        self.limit_stale_expiries();
+    }
+
+    /// To be called whenever an entry may have ceased to expire: what is left of it counts as memory.
+    #[inline]
+    fn limit_stale_expiries(&mut self) {
         if self.expiries.len() > 2 * self.expiring + 64 {
             self.forget_stale_expiries();
         }

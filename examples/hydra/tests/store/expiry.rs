@@ -27,19 +27,6 @@ fn keys_expire_when_they_are_asked_for_and_when_nobody_does() {
     assert_eq!(client.say("KEYS *"), "*1\r\n$5\r\nstays\r\n");
 }
 
-#[test]
-fn a_key_that_gets_a_new_time_again_and_again_takes_no_more_memory() {
-    let server = Server::start(&[]);
-    let mut client = server.client();
-    let memory = |info: String| {
-        info.split("used_memory:").nth(1).unwrap().split("\r\n").next().unwrap().parse::<u64>().unwrap()
-    };
-    (0..10_000).for_each(|_| client.send(b"SET a 1 EX 1000\r\n"));
-    (0..10_000).for_each(|_| assert_eq!(client.hear(), b"+OK\r\n"));
-    let used = memory(client.say("INFO memory"));
-    assert!(used < 10_000, "{used} bytes");
-}
-
 /// Sends 20,000 requests at once, and hears the replies; returns how long that takes.
 fn many(client: &mut Client, words: impl Fn(usize) -> Vec<String>) -> Duration {
     let one = |number| request(&words(number).iter().map(String::as_bytes).collect::<Vec<_>>());
@@ -48,6 +35,57 @@ fn many(client: &mut Client, words: impl Fn(usize) -> Vec<String>) -> Duration {
     client.send(&requests);
     (0..20_000).for_each(|_| assert!(!client.hear().starts_with(b"-")));
     start.elapsed()
+}
+
+/// Bytes of memory that the server says its keys take.
+fn memory(client: &mut Client) -> u64 {
+    let info = client.say("INFO memory");
+    info.split("used_memory:").nth(1).unwrap().split("\r\n").next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_key_that_gets_a_new_time_again_and_again_takes_no_more_memory() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    (0..10_000).for_each(|_| client.send(b"SET a 1 EX 1000\r\n"));
+    (0..10_000).for_each(|_| assert_eq!(client.hear(), b"+OK\r\n"));
+    let used = memory(&mut client);
+    assert!(used < 10_000, "{used} bytes");
+}
+
+#[test]
+fn what_is_removed_or_stays_before_its_time_leaves_no_time_in_memory() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let key = |number| format!("key:{number}");
+    many(&mut client, |number| vec!["SET".into(), key(number), "1".into()]);
+    let plain = memory(&mut client);
+    many(&mut client, |number| vec!["EXPIRE".into(), key(number), "1000".into()]);
+    many(&mut client, |number| vec!["PERSIST".into(), key(number)]);
+    let used = memory(&mut client);
+    assert!(used < plain + 10_000, "{used} bytes instead of {plain}");
+    many(&mut client, |number| vec!["EXPIRE".into(), key(number), "1000".into()]);
+    many(&mut client, |number| vec!["DEL".into(), key(number)]);
+    let used = memory(&mut client);
+    assert!(used < 10_000, "{used} bytes without a key");
+}
+
+#[test]
+fn keys_with_a_time_make_room_when_they_are_removed_for_lack_of_memory() {
+    for policy in ["allkeys-random", "volatile-lru", "volatile-ttl"] {
+        let server = Server::start(&[]);
+        let mut client = server.client();
+        many(&mut client, |number| {
+            vec!["SET".into(), format!("key:{number}"), "1".into(), "EX".into(), "1000".into()]
+        });
+        // Less than the times alone take.
+        assert_eq!(client.say(&format!("CONFIG SET maxmemory-policy {policy} maxmemory 200kb")), "+OK\r\n");
+        for number in 0..10 {
+            assert_eq!(client.say(&format!("SET new:{number} 1")), "+OK\r\n", "{policy}");
+        }
+        let left: usize = client.say("DBSIZE")[1..].trim_end().parse().unwrap();
+        assert!((1000..4000).contains(&left), "{left} keys are left by {policy}");
+    }
 }
 
 #[test]
