@@ -5,6 +5,7 @@ use crate::store::operation::Operation;
 use crate::store::table::FETCHED;
 use crate::store::{Shard, now};
 use gossamer::NoRef;
+use std::ops::Range;
 
 /// Operations with this many arguments, or fewer, need no allocation.
 const FEW: usize = 8;
@@ -12,6 +13,9 @@ const FEW: usize = 8;
 const ENOUGH_REPLIES: usize = 1 << 20;
 /// A number of arguments that does not fit in one byte follows this value, in four bytes.
 const MANY: u8 = 255;
+/// An argument of this length or more has its length in eight bytes, after this value in four: a whole collection that
+/// gets another key may be longer than four bytes can tell.
+const LONG: usize = if cfg!(test) { 300 } else { u32::MAX as usize };
 /// Marks an operation that the same command continues: nothing may come in between.
 const GOES_ON: u8 = 0x80;
 
@@ -39,7 +43,7 @@ pub struct Batch {
 impl Batch {
     #[inline]
     pub fn push(&mut self, operation: Operation, arguments: &[&[u8]], goes_on: bool) {
-        let length: usize = arguments.iter().map(|argument| 4 + argument.len()).sum();
+        let length: usize = arguments.iter().map(|argument| 12 + argument.len()).sum();
         self.operations.reserve(6 + length);
         self.operations.push(operation as u8 | if goes_on { GOES_ON } else { 0 });
         if arguments.len() < usize::from(MANY) {
@@ -49,7 +53,10 @@ impl Batch {
             self.operations.extend_from_slice(&(arguments.len() as u32).to_le_bytes());
         }
         for argument in arguments {
-            self.operations.extend_from_slice(&(argument.len() as u32).to_le_bytes());
+            self.operations.extend_from_slice(&(argument.len().min(LONG) as u32).to_le_bytes());
+            if argument.len() >= LONG {
+                self.operations.extend_from_slice(&argument.len().to_le_bytes());
+            }
             self.operations.extend_from_slice(argument);
         }
     }
@@ -94,9 +101,9 @@ impl Batch {
             let (count, mut next) = self.count_at(at)?;
             let mut first = None;
             for _ in 0..count {
-                let length = self.number(next);
-                next += 4 + length;
-                first = first.or(Some(&self.operations[next - length..next]));
+                let argument = self.argument_at(next);
+                next = argument.end;
+                first = first.or(Some(&self.operations[argument]));
             }
             at = next;
             Some(first.unwrap_or_default())
@@ -107,6 +114,18 @@ impl Batch {
     fn number(&self, at: usize) -> usize {
         let bytes = &self.operations[at..at + 4];
         u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize
+    }
+
+    /// Where the bytes of the argument are whose length begins at a place.
+    #[inline]
+    fn argument_at(&self, at: usize) -> Range<usize> {
+        match self.number(at) {
+            LONG => {
+                let length = self.operations[at + 4..].first_chunk().copied().unwrap_or_default();
+                at + 12..at + 12 + usize::from_le_bytes(length)
+            }
+            length => at + 4..at + 4 + length,
+        }
     }
 
     /// How many arguments the operation at a place has, and where they begin.
@@ -124,9 +143,9 @@ impl Batch {
         let code = self.operations[self.served];
         let (count, mut at) = self.count_at(self.served).unwrap_or_default();
         let mut take = || {
-            let length = self.number(at);
-            at += 4 + length;
-            &self.operations[at - length..at]
+            let argument = self.argument_at(at);
+            at = argument.end;
+            &self.operations[argument]
         };
         if count <= FEW {
             few[..count].iter_mut().for_each(|argument| *argument = take());
@@ -191,5 +210,28 @@ impl Shard {
             self.held_by = 0;
             self.give_turns_everywhere();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_any_length_come_back() {
+        let lengths = [0, 1, LONG - 1, LONG, LONG + 1, 5 * LONG];
+        let bytes: Vec<_> = lengths.iter().map(|length| vec![b'a'; *length]).collect();
+        let mut batch = Batch::default();
+        for bytes in &bytes {
+            batch.push(Operation::Set, &[bytes, b"b"], false);
+        }
+        assert_eq!(batch.keys().collect::<Vec<_>>(), bytes);
+        for bytes in &bytes {
+            let (mut few, mut many) = ([&[][..]; FEW], Vec::new());
+            let (_, count, next) = batch.next(&mut few, &mut many);
+            assert_eq!(few[..count], [bytes, &b"b"[..]]);
+            batch.served = next;
+        }
+        assert!(!batch.is_pending());
     }
 }
