@@ -10,6 +10,7 @@ mod backtraces;
 mod collect;
 mod deadlock;
 mod identity;
+mod missing;
 mod question;
 mod quit;
 mod relay;

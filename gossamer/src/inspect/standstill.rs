@@ -1,7 +1,9 @@
-//! Reports, without being asked, that fibers wait for each other, when a process has come to a standstill.
+//! Reports, without being asked, that fibers wait for each other, or for a node that does not come to a collective,
+//! when a process has come to a standstill.
 
 use crate::inspect::collect::{reports, two_looks};
 use crate::inspect::deadlock::{Deadlock, deadlocks};
+use crate::inspect::missing::missing_nodes;
 use crate::inspect::question::ask;
 use crate::inspect::report::{FiberId, NodeReport};
 use crate::inspect::socket::inspection_sockets;
@@ -16,8 +18,16 @@ use std::time::{Duration, Instant};
 pub(super) struct Standstill {
     turns: Vec<u64>,
     since: Instant,
-    /// Fibers of reported deadlocks.
-    told: Arc<Mutex<HashSet<FiberId>>>,
+    told: Arc<Mutex<Told>>,
+}
+
+/// What has been reported.
+#[derive(Default)]
+struct Told {
+    /// The fibers of deadlocks.
+    fibers: HashSet<FiberId>,
+    /// Collectives to which a node has not come.
+    collectives: HashSet<String>,
 }
 
 impl Standstill {
@@ -26,7 +36,7 @@ impl Standstill {
     }
 
     /// Checks whether any worker has made a turn since the last look. If none has for as long as the settings say,
-    /// reports once which fibers wait for each other, if any do.
+    /// reports once which fibers wait for each other, or for a node, if any do.
     pub(super) fn look(&mut self, runtimes: &[Arc<Shared>]) {
         let turns = runtimes
             .iter()
@@ -50,12 +60,17 @@ impl Standstill {
     }
 }
 
-fn check(told: &Mutex<HashSet<FiberId>>, still: Duration) {
+fn check(told: &Mutex<Told>, still: Duration) {
     let (before, now) = two_looks(with_neighbours);
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     for (_, deadlock) in deadlocks(&before, &now) {
-        if is_news(&mut told, &deadlock) {
-            tell(&deadlock, still);
+        if is_news(&mut told.fibers, &deadlock) {
+            tell(still, &format!("because of a {deadlock}"));
+        }
+    }
+    for missing in missing_nodes(&now, still) {
+        if told.collectives.insert(missing.clone()) {
+            tell(still, &format!("on {missing}"));
         }
     }
 }
@@ -93,8 +108,8 @@ fn with_neighbours() -> Vec<NodeReport> {
     ours.into_iter().chain(theirs).collect()
 }
 
-fn tell(deadlock: &Deadlock, still: Duration) {
-    error::print(&format!("gossamer: no progress for {} s because of a {deadlock}\n", still.as_secs()));
+fn tell(still: Duration, why: &str) {
+    error::print(&format!("gossamer: no progress for {} s {why}\n", still.as_secs()));
 }
 
 #[cfg(all(test, not(loom)))]

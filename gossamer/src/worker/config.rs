@@ -231,8 +231,9 @@ impl Config {
         self
     }
 
-    /// After how long without any progress to look for fibers that wait for each other for ever, by latches and
-    /// joins; these are reported on standard error, with every source line involved. Zero: never.
+    /// After how long without any progress to look for fibers that wait for ever: for each other, by latches and
+    /// joins, or in a collective for a node that has no fiber to call it. These are reported on standard error, with
+    /// every source line involved. Zero: never.
     ///
     /// ```
     /// use std::time::Duration;

@@ -58,29 +58,14 @@ fn meant_by(name: &str) -> Option<&'static str> {
     if SETTINGS.contains(&name) {
         return None;
     }
-    // Two letters may be exchanged; but short words resemble each other by chance.
+    // Short words resemble each other by chance.
     let most = match name.len() {
         0..=3 => 0,
         4..=5 => 1,
         _ => 2,
     };
-    let distances = SETTINGS.iter().map(|setting| (distance(name, setting), *setting));
+    let distances = SETTINGS.iter().map(|setting| (strsim::osa_distance(name, setting), *setting));
     distances.filter(|(distance, _)| *distance <= most).min().map(|(_, setting)| setting)
-}
-
-/// How many bytes have to be inserted, removed or replaced to make one text of the other (Levenshtein).
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (number, byte) in one.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = number + 1;
-        for (column, against) in other.bytes().enumerate() {
-            let replaced = diagonal + usize::from(byte != against);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]

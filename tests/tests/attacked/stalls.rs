@@ -5,6 +5,7 @@ use gossamer::{Trust, Trustee, yield_now};
 use integration_tests::workers;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 #[test]
 fn a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker() {
@@ -99,4 +100,25 @@ fn a_fiber_that_keeps_its_worker_is_named_with_the_call_behind_which_it_does() {
             });
         },
     );
+}
+
+#[test]
+fn a_collective_that_no_fiber_of_a_node_calls_is_told_with_its_line_and_that_node() {
+    let texts = &["no progress for", "`rack::barrier` at", "stalls.rs:", "for node 1, which has no fiber"];
+    for fabric in integration_tests::fabrics() {
+        let said = until_it_says(
+            |_| (),
+            texts,
+            move || {
+                let config = workers(2).fabric(fabric).stalled_after(Duration::from_millis(300));
+                gossamer::rack::run_in_process(3, config, || {
+                    let third = gossamer::rack::nodes()[2].workers()[0];
+                    let come = gossamer::spawn_on(third, const { || gossamer::rack::barrier() });
+                    gossamer::rack::barrier();
+                    come.join();
+                });
+            },
+        );
+        assert!(!said.contains("for node 0") && !said.contains("for node 2"), "{said}");
+    }
 }
