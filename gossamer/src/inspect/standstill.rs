@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 pub(super) struct Standstill {
     turns: Vec<u64>,
     since: Instant,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<AlreadyReported>>,
 }
 
 /// What has been reported.
 #[derive(Default)]
-struct Told {
+struct AlreadyReported {
     /// The fibers of deadlocks.
     fibers: HashSet<FiberId>,
     /// Collectives to which a node has not come.
@@ -60,7 +60,7 @@ impl Standstill {
     }
 }
 
-fn check(told: &Mutex<Told>, still: Duration) {
+fn check(told: &Mutex<AlreadyReported>, still: Duration) {
     let (before, now) = two_looks(with_neighbours);
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     for (_, deadlock) in deadlocks(&before, &now) {

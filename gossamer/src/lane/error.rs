@@ -274,8 +274,9 @@ impl fmt::Display for Inner {
         let inner = self;
         match &inner.reason {
             Reason::Panicked { message, place } => {
-                let place = place.as_deref().unwrap_or("an unknown place");
-                write!(f, "`{}` panicked on worker {} at {place}: {message}", inner.operation, inner.worker)?;
+                write!(f, "`{}` panicked on worker {}", inner.operation, inner.worker)?;
+                place.iter().try_for_each(|place| write!(f, " at {place}"))?;
+                write!(f, ": {message}")?;
             }
             Reason::Ended => write!(
                 f,

@@ -93,7 +93,7 @@ mod tests {
     fn a_setting_is_meant_by_what_differs_in_a_letter_or_two() {
         for (name, meant) in [
             ("THREAD", Some("THREADS")),
-            ("THRAEDS", Some("THREADS")),
+            ("STACK_KBI", Some("STACK_KIB")),
             ("STALL_SECOND", Some("STALL_SECONDS")),
             ("FABRICS", Some("FABRIC")),
             ("THREADS", None),
