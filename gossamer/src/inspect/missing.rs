@@ -6,8 +6,8 @@ use std::time::Duration;
 /// What they wait in.
 const COLLECTIVES: [&str; 4] = ["rack::barrier", "rack::gather", "rack::all_reduce", "rack::broadcast"];
 
-/// Says for each place where a collective is called what it waits for, if each node of its rack has reported, none has
-/// a fiber that could go on, and all have waited for at least so long.
+/// Says for each place where a collective is called what it waits for, if each node of its rack has reported, and none
+/// has a fiber that goes on. Nothing has happened for so long.
 pub(super) fn missing_nodes(reports: &[NodeReport], still: Duration) -> Vec<String> {
     let mut found = Vec::new();
     for report in reports {
@@ -17,7 +17,8 @@ pub(super) fn missing_nodes(reports: &[NodeReport], still: Duration) -> Vec<Stri
             continue;
         }
         for (group, wait) in collectives(report) {
-            let awaited = rack.iter().find(|node| Some(node.workers[0].worker) == wait.worker);
+            let first = |node: &NodeReport| node.workers.first().map(|worker| worker.worker);
+            let awaited = rack.iter().find(|node| wait.worker.is_some() && first(node) == wait.worker);
             // What a fiber there waits for may happen, so that it comes late.
             if let Some(awaited) = awaited.filter(|node| node.fibers.is_empty()) {
                 found.push(describe(report, group, wait, awaited.identity.node));
