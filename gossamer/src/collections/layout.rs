@@ -126,12 +126,8 @@ impl Spread {
     fn new(len: usize, parts: usize, is_cyclic: bool) -> Self {
         // One part is one block, for which there is nothing to compute.
         let is_cyclic = is_cyclic && parts > 1;
-        let divisor = Divisor::new(if is_cyclic { parts } else { Self::block_of(len, parts) }, len);
+        let divisor = Divisor::new(if is_cyclic { parts } else { len.div_ceil(parts).max(1) }, len);
         Self { len, parts, is_cyclic, divisor }
-    }
-
-    fn block_of(len: usize, parts: usize) -> usize {
-        len.div_ceil(parts).max(1)
     }
 
     pub(super) fn len(self) -> usize {
@@ -201,7 +197,7 @@ impl Spread {
         match self.is_cyclic {
             true => format!("in turn over {} {workers}", self.parts),
             false => {
-                format!("in blocks of {} over {} {workers}", Self::block_of(self.len, self.parts), self.parts)
+                format!("in blocks of {} over {} {workers}", self.divisor.by(), self.parts)
             }
         }
     }

@@ -20,6 +20,7 @@ edge) and the seconds that they took. `benches/scripts/kernels.py` has them take
 
 /// What a kernel has done: operations, and seconds.
 type Done = (usize, f64);
+
 /// How large a kernel's input is.
 struct Input {
     /// Elements, rows or vertices; what each thread does, where that is not one for each of them.
@@ -32,41 +33,13 @@ struct Input {
 type Kernel = fn(&Input) -> Done;
 
 const KERNELS: [(&str, Kernel, Kernel); 7] = [
-    (
-        "histogram",
-        |input| plain::histogram(input.size, input.elements, input.threads),
-        |input| with_rayon::histogram(input.size, input.elements, input.threads),
-    ),
-    (
-        "gather",
-        |input| plain::gather(input.size, input.elements, input.threads),
-        |input| with_rayon::gather(input.size, input.elements, input.threads),
-    ),
-    (
-        "permutation",
-        |input| plain::permutation(input.size, input.threads),
-        |input| with_rayon::permutation(input.size, input.threads),
-    ),
-    (
-        "permute-matrix",
-        |input| plain::permute(input.size, input.threads),
-        |input| with_rayon::permute(input.size, input.threads),
-    ),
-    (
-        "transpose",
-        |input| plain::transpose(input.size, input.threads),
-        |input| with_rayon::transpose(input.size, input.threads),
-    ),
-    (
-        "triangles",
-        |input| plain::triangles(input.size, input.threads),
-        |input| with_rayon::triangles(input.size, input.threads),
-    ),
-    (
-        "toposort",
-        |input| plain::topological_sort(input.size, input.threads),
-        |input| with_rayon::topological_sort(input.size, input.threads),
-    ),
+    ("histogram", plain::histogram, with_rayon::histogram),
+    ("gather", plain::gather, with_rayon::gather),
+    ("permutation", plain::permutation, with_rayon::permutation),
+    ("permute-matrix", plain::permute, with_rayon::permute),
+    ("transpose", plain::transpose, with_rayon::transpose),
+    ("triangles", plain::triangles, with_rayon::triangles),
+    ("toposort", plain::topological_sort, with_rayon::topological_sort),
 ];
 
 fn chosen(arguments: &[String]) -> Option<Vec<Done>> {

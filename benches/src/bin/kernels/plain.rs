@@ -1,7 +1,7 @@
 //! On plain pinned threads that share atomics.
 
 use crate::inputs::{self, Rows, random};
-use crate::{Done, checks};
+use crate::{Done, Input, checks};
 use benches::team::{Member, work};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,7 +14,8 @@ pub fn atomics(len: usize, value: u32) -> Vec<AtomicU32> {
 }
 
 /// So many updates on each thread.
-pub fn histogram(updates: usize, len: usize, threads: usize) -> Done {
+pub fn histogram(input: &Input) -> Done {
+    let Input { size: updates, elements: len, threads } = *input;
     let counts = atomics(len, 0);
     let (_, seconds) = work(threads, |member| {
         for number in 0..updates {
@@ -30,7 +31,8 @@ pub fn plain(atomics: Vec<AtomicU32>) -> Vec<u32> {
 }
 
 /// So many look-ups on each thread.
-pub fn gather(look_ups: usize, len: usize, threads: usize) -> Done {
+pub fn gather(input: &Input) -> Done {
+    let Input { size: look_ups, elements: len, threads } = *input;
     let table: Vec<_> = (0..len).map(|index| 3 * index as u64 + 1).collect();
     let look_up =
         |member: Member<'_>| (0..look_ups).map(|number| table[random(member.index, number, len)]).collect();
@@ -39,7 +41,8 @@ pub fn gather(look_ups: usize, len: usize, threads: usize) -> Done {
     (look_ups * threads, seconds)
 }
 
-pub fn permutation(size: usize, threads: usize) -> Done {
+pub fn permutation(input: &Input) -> Done {
+    let Input { size, threads, .. } = *input;
     let places = atomics(2 * size, FREE);
     let (parts, seconds) = work(threads, |member| {
         for number in (member.index..size).step_by(member.count) {
@@ -57,7 +60,8 @@ pub fn permutation(size: usize, threads: usize) -> Done {
     (size, seconds)
 }
 
-pub fn permute(size: usize, threads: usize) -> Done {
+pub fn permute(input: &Input) -> Done {
+    let Input { size, threads, .. } = *input;
     let (matrix, rows, columns) =
         (inputs::matrix(0..size, size), inputs::permutation(size, 1), inputs::permutation(size, 2));
     let sources = atomics(size, 0);
@@ -124,7 +128,8 @@ impl Transposition {
     }
 }
 
-pub fn transpose(size: usize, threads: usize) -> Done {
+pub fn transpose(input: &Input) -> Done {
+    let Input { size, threads, .. } = *input;
     let matrix = inputs::matrix(0..size, size);
     let transposition = Transposition::new(size);
     let (parts, seconds) = work(threads, |member| {
@@ -150,7 +155,8 @@ pub fn triangles_of(graph: &Rows, row: &[u32]) -> u64 {
     found
 }
 
-pub fn triangles(size: usize, threads: usize) -> Done {
+pub fn triangles(input: &Input) -> Done {
+    let Input { size, threads, .. } = *input;
     let graph = inputs::graph(0..size);
     let (found, seconds) = work(threads, |member| {
         graph[member.part(size)].iter().map(|row| triangles_of(&graph, row)).sum::<u64>()
@@ -206,7 +212,8 @@ impl Lines {
     }
 }
 
-pub fn topological_sort(size: usize, threads: usize) -> Done {
+pub fn topological_sort(input: &Input) -> Done {
+    let Input { size, threads, .. } = *input;
     let matrix = inputs::mixed_triangular(size);
     let (columns, lines) = (Transposition::new(size), Lines::new(size));
     // What each thread has found.

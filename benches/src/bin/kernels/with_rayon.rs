@@ -2,14 +2,15 @@
 
 use crate::inputs::{self, Rows, random};
 use crate::plain::{Lines, atomics, plain, triangles_of};
-use crate::{Done, checks};
+use crate::{Done, Input, checks};
 use benches::rounds::timed;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const FREE: u32 = u32::MAX;
 
-pub fn histogram(updates: usize, len: usize, threads: usize) -> Done {
+pub fn histogram(input: &Input) -> Done {
+    let Input { size: updates, elements: len, threads } = *input;
     let counts = atomics(len, 0);
     let ((), seconds) = timed(|| {
         (0..threads * updates).into_par_iter().for_each(|number| {
@@ -20,7 +21,8 @@ pub fn histogram(updates: usize, len: usize, threads: usize) -> Done {
     (updates * threads, seconds)
 }
 
-pub fn gather(look_ups: usize, len: usize, threads: usize) -> Done {
+pub fn gather(input: &Input) -> Done {
+    let Input { size: look_ups, elements: len, threads } = *input;
     let table: Vec<_> = (0..len).map(|index| 3 * index as u64 + 1).collect();
     let look_up =
         |thread| (0..look_ups).into_par_iter().map(|number| table[random(thread, number, len)]).collect();
@@ -29,7 +31,8 @@ pub fn gather(look_ups: usize, len: usize, threads: usize) -> Done {
     (look_ups * threads, seconds)
 }
 
-pub fn permutation(size: usize, _threads: usize) -> Done {
+pub fn permutation(input: &Input) -> Done {
+    let size = input.size;
     let places = atomics(2 * size, FREE);
     let (numbers, seconds) = timed(|| {
         (0..size).into_par_iter().for_each(|number| {
@@ -46,7 +49,8 @@ pub fn permutation(size: usize, _threads: usize) -> Done {
     (size, seconds)
 }
 
-pub fn permute(size: usize, _threads: usize) -> Done {
+pub fn permute(input: &Input) -> Done {
+    let size = input.size;
     let (matrix, rows, columns) =
         (inputs::matrix(0..size, size), inputs::permutation(size, 1), inputs::permutation(size, 2));
     let sources = atomics(size, 0);
@@ -93,21 +97,24 @@ fn transposed(matrix: &Rows) -> Rows {
     (0..matrix.len()).into_par_iter().map(row).collect()
 }
 
-pub fn transpose(size: usize, _threads: usize) -> Done {
+pub fn transpose(input: &Input) -> Done {
+    let size = input.size;
     let matrix = inputs::matrix(0..size, size);
     let (transposed, seconds) = timed(|| transposed(&matrix));
     checks::transpose(&transposed, &matrix);
     (checks::elements(&matrix), seconds)
 }
 
-pub fn triangles(size: usize, _threads: usize) -> Done {
+pub fn triangles(input: &Input) -> Done {
+    let size = input.size;
     let graph = inputs::graph(0..size);
     let (found, seconds) = timed(|| graph.par_iter().map(|row| triangles_of(&graph, row)).sum());
     checks::triangles(found, &graph);
     (checks::questions(&graph), seconds)
 }
 
-pub fn topological_sort(size: usize, _threads: usize) -> Done {
+pub fn topological_sort(input: &Input) -> Done {
+    let size = input.size;
     let matrix = inputs::mixed_triangular(size);
     let lines = Lines::new(size);
     let (taken, seconds) = timed(|| {

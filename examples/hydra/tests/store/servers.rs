@@ -131,6 +131,14 @@ impl Server {
         Client::connect(&self.address)
     }
 
+    /// Hundredths of a second for which its threads have run.
+    pub fn processor_time(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // Behind the name, which is in brackets and may contain some.
+        let fields = text.rsplit_once(") ").unwrap().1.split(' ');
+        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    }
+
     /// Bytes.
     pub fn resident_memory(&self) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
