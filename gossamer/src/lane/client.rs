@@ -10,16 +10,17 @@ use crate::counters::lane::{SentCounters, SentNotes};
 use crate::fabric::{Fabric, SlotMemory};
 use crate::lane::catch;
 use crate::lane::completion::{Completion, Kind};
-use crate::lane::error::DelegationError;
+use crate::lane::error::{DelegationError, report};
 use crate::lane::large::LargeValue;
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::{ROOT, Root};
-use crate::lane::run::report_failures;
+use crate::lane::run::take_failures;
 use crate::lane::staging::RequestBatch;
 use crate::structures::local_queue::LocalQueue;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// The end of a lane that sends requests.
@@ -314,17 +315,24 @@ impl<F: Fabric> Client<F> {
             at = at.wrapping_add(if failed { 1 } else { last.1 });
             Some((response, failed))
         };
+        let failed = |response: *const u64, sent_from| {
+            // SAFETY: `next` found it: the trustee put an error there.
+            let word = unsafe { response.cast::<*mut ()>().read() };
+            // SAFETY: as above, taken back once.
+            report(unsafe { DelegationError::from_word(word) }, sent_from);
+        };
         let _all_are_there = if failures == 0 {
             // SAFETY: K2 and the order of lanes make the first completion the one of the first response left.
-            unsafe { self.complete_each::<false>(count, next) }
+            unsafe { self.complete_each::<false>(count, next, failed) }
         } else {
             // SAFETY: as above.
-            unsafe { self.complete_each::<true>(count, next) }
+            unsafe { self.complete_each::<true>(count, next, failed) }
         };
     }
 
     /// Runs the completions of `count` responses. `next` returns the next response and whether it is a failure, or
-    /// that it is missing, after which the other completions are left. Returns whether all were there.
+    /// that it is missing, after which the other completions are left. `failed` takes the failures in runs. Returns
+    /// whether all were there.
     ///
     /// No request of a run has failed unless `RUNS_MAY_FAIL`. That is a constant because `next` stays in registers only
     /// where no function is called with it.
@@ -336,6 +344,7 @@ impl<F: Fabric> Client<F> {
         &self,
         count: usize,
         mut next: impl FnMut(usize, &'static Kind) -> Option<(*const u64, bool)>,
+        mut failed: impl FnMut(*const u64, &'static Location<'static>),
     ) -> bool {
         let (mut index, mut all_are_there) = (0, true);
         while index < count {
@@ -348,8 +357,7 @@ impl<F: Fabric> Client<F> {
                         let kind = first.kind();
                         if let Some(&mut run) = first.run() {
                             if RUNS_MAY_FAIL {
-                                // SAFETY: guaranteed by the caller: the next responses are those to the run.
-                                unsafe { report_failures(run, kind, index, &mut next) };
+                                all_are_there = take_failures(run, kind, index, &mut next, &mut failed);
                             }
                             index += run.requests;
                             return;

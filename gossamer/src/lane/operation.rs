@@ -9,19 +9,14 @@
 //!   uses it are one (`address::check_single`).
 //! - P2: the section of `sys::image::records` holds what `record!` has put there, and nothing else: a section of this name is
 //!   ours. To put something else into it takes assembly, or an attribute that is unsafe.
-//! - P3: a closure that is conjured for another process is a constant, the same value in every process of the program:
-//!   `constant::travels` was asked before its request was sent, and other processes are nodes of this program (B1).
 
 use crate::counters::trace::ClosureName;
 use crate::lane::constant::ClosurePath;
-use crate::lane::encoded::{self, Answer, Arguments, VARIABLE};
+use crate::lane::encoded::{Encoded, Fixed};
 use crate::lane::payload;
 use crate::lane::place::Places;
 use crate::sys::image::address;
-use crate::sys::image::records::record;
 use crate::wire::NoRef;
-use crate::wire::refusal::Malformed;
-use crate::wire::word::Word;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -46,44 +41,6 @@ pub(crate) struct Operation {
 /// Like `Operation::run`, for so many requests without results, whose arguments lie one behind the other. Counts in the
 /// cell those that it has served: a panic ends it.
 pub(crate) type Many = unsafe fn(*mut (), *const u64, usize, &Cell<usize>);
-
-/// What a trustee needs to know to serve a request from another process.
-#[derive(Debug)]
-pub(crate) struct Encoded {
-    /// Identifies the operation between processes. The compiler may copy the constant `Operation`, but not a function
-    /// whose address is taken.
-    describe: Describe,
-    pub(crate) run: RunEncoded,
-    /// Like `Operation::discard`.
-    pub(crate) discard: unsafe fn(Arguments<'_>),
-    /// Words of arguments, or `encoded::VARIABLE`.
-    pub(crate) arguments: u16,
-    /// Words of result, or `encoded::VARIABLE`.
-    pub(crate) result: u16,
-}
-
-/// Like `Operation::run`; the arguments may turn out to be malformed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum RunEncoded {
-    /// Arguments or result are of variable size.
-    Packed(RunPacked),
-    /// Both are of fixed size.
-    Fixed(unsafe fn(*mut (), *const u64, &mut [Word]) -> Result<(), Malformed>),
-}
-
-/// How a request is served whose arguments or result are of variable size.
-pub(crate) type RunPacked = unsafe fn(*mut (), Arguments<'_>, &mut Answer<'_>) -> Result<(), Malformed>;
-
-/// Describes one operation.
-pub(crate) type Describe = fn() -> &'static Operation;
-
-impl Encoded {
-    /// The identity between processes.
-    #[inline(always)]
-    pub(crate) fn identity(&self) -> i32 {
-        address::offset_at(self.describe as *const ())
-    }
-}
 
 impl Operation {
     /// Finds an operation by its identity.
@@ -177,7 +134,8 @@ impl fmt::Display for Operation {
     }
 }
 
-struct Instance<T, C, U, F, N>(PhantomData<(T, C, U, F, N)>);
+/// A delegated closure `F` by its types. Reports name the type `N`.
+pub(super) struct Instance<T, C, U, F, N>(PhantomData<(T, C, U, F, N)>);
 
 impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
     const OPERATION: Operation = Operation {
@@ -189,6 +147,11 @@ impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
         encoded: None,
         many: None,
     };
+
+    /// The operation, if it may come from another process.
+    pub(super) const fn travelling(encoded: &'static Encoded) -> Operation {
+        Operation { encoded: Some(encoded), ..Self::OPERATION }
+    }
 
     /// # Safety
     /// Like `Operation::discard`.
@@ -228,68 +191,6 @@ impl<T, C, F: FnOnce(&mut T, C), N> Instance<T, C, (), F, N> {
     }
 }
 
-impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
-    const TRAVELLING: Operation = Operation { encoded: Some(&Self::ENCODED), ..Self::OPERATION };
-    const ENCODED: Encoded = Encoded {
-        describe: Self::describe,
-        run: match (encoded::words::<C>(), encoded::words::<U>()) {
-            (VARIABLE, _) | (_, VARIABLE) => RunEncoded::Packed(Self::run_packed),
-            _ => RunEncoded::Fixed(Self::run_fixed),
-        },
-        discard: Self::discard_encoded,
-        arguments: encoded::words::<C>(),
-        result: encoded::words::<U>(),
-    };
-
-    /// Recorded wherever it is compiled, which is where the operation is used.
-    #[inline(never)]
-    fn describe() -> &'static Operation {
-        record!(Self::describe);
-        const { &Self::TRAVELLING }
-    }
-
-    /// # Safety
-    /// `property` points at a `T` that nobody else uses; `arguments` are those of such a request.
-    unsafe fn run_packed(
-        property: *mut (),
-        arguments: Arguments<'_>,
-        answer: &mut Answer<'_>,
-    ) -> Result<(), Malformed> {
-        // SAFETY: guaranteed by the caller.
-        let arguments = unsafe { arguments.read::<C>() }?;
-        // SAFETY: P3: `F` has no size (`travelling`), and this is its value everywhere.
-        let closure = unsafe { NonNull::<F>::dangling().read() };
-        // SAFETY: `property` points at a `T` that nobody else uses.
-        let property = unsafe { &mut *property.cast::<T>() };
-        answer.write(closure(property, arguments));
-        Ok(())
-    }
-
-    /// # Safety
-    /// Like `run_packed`; arguments and result take the words of their types, and the result's words are there.
-    unsafe fn run_fixed(
-        property: *mut (),
-        arguments: *const u64,
-        result: &mut [Word],
-    ) -> Result<(), Malformed> {
-        // SAFETY: guaranteed by the caller.
-        let arguments = unsafe { encoded::take::<C>(arguments) }?;
-        // SAFETY: `of` accepted `F` as a type of size zero and forgot the value that is conjured here.
-        let closure = unsafe { NonNull::<F>::dangling().read() };
-        // SAFETY: `property` points at a `T` that nobody else uses.
-        let property = unsafe { &mut *property.cast::<T>() };
-        encoded::put(result, closure(property, arguments));
-        Ok(())
-    }
-
-    /// # Safety
-    /// `arguments` are those of such a request.
-    unsafe fn discard_encoded(arguments: Arguments<'_>) {
-        // SAFETY: guaranteed by the caller. What cannot be decoded cannot be dropped.
-        let _dropped = unsafe { arguments.read::<C>() };
-    }
-}
-
 /// Refuses, at compile time, a closure type that captures anything itself: anything with a size, or anything that would
 /// have to be dropped if the closure were not conjured. It belongs in a `const` block of every public function that
 /// takes such a closure: then the compiler points at the call of that function. `cargo check` does not get this far:
@@ -323,7 +224,7 @@ impl<T, C, U> Delegated<T, C, U> {
         Self { operation: const { &Instance::<T, C, U, F, N>::OPERATION }, types: PhantomData }
     }
 
-    /// Like `of`, for an operation that another process may be asked for, if `constant::travels::<N>()` (P3).
+    /// Like `of`, for an operation that another process may be asked for, if `constant::travels::<N>()` (P3, `encoded/operation.rs`).
     #[inline(always)]
     pub(crate) fn travelling<N, F: FnOnce(&mut T, C) -> U>(closure: F) -> Self
     where
@@ -369,5 +270,17 @@ impl<T, C> Delegated<T, C, ()> {
         assert!(size_of::<F>() == 0, "a closure that captures was delegated");
         std::mem::forget(closure);
         Self { operation: const { &Instance::<T, C, (), F, N>::IN_RUNS }, types: PhantomData }
+    }
+
+    /// Like `travelling`, for requests that are sent in runs: their arguments take the words of their type.
+    #[inline(always)]
+    pub(crate) fn travelling_in_runs<N, F: FnOnce(&mut T, C)>(closure: F) -> Self
+    where
+        C: NoRef,
+    {
+        assert!(Fixed::<C>::FITS, "the requests of a run are all of one size");
+        assert!(size_of::<F>() == 0, "a closure that captures was delegated");
+        std::mem::forget(closure);
+        Self { operation: const { &Instance::<T, C, (), F, N>::TRAVELLING_IN_RUNS }, types: PhantomData }
     }
 }

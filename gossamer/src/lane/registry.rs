@@ -3,7 +3,8 @@
 //! followed.
 
 use crate::lane::constant::ClosurePath;
-use crate::lane::operation::{Describe, Operation};
+use crate::lane::encoded::Describe;
+use crate::lane::operation::Operation;
 use crate::lane::place::Places;
 use crate::sys::image::address;
 use crate::sys::image::records;

@@ -3,7 +3,7 @@
 //!
 //! A run is written as a header, the number of its requests (at least 1), and then the arguments of each. They count,
 //! and are answered, as so many requests: that a response has no words unless it is an error is what makes runs simple.
-//! Between processes there are none.
+//! Between processes (`encoded/`) arguments of one size are sent that way, and a peer's number is checked.
 //!
 //! Invariant K3: if a batch being gathered ends with a run (`RequestBatch::continues`), then its completion is the last one
 //! in the queue of the client, or the queue was emptied by `close`: whatever is pushed to one is pushed to the other.
@@ -11,8 +11,8 @@
 use crate::fabric::Fabric;
 use crate::lane::client::Client;
 use crate::lane::completion::{Completion, Kind, Run};
-use crate::lane::error::{DelegationError, report};
 use crate::lane::operation::{Delegated, Operation};
+use crate::wire::batch::BODY_WORDS;
 use crate::wire::request::RequestHeader;
 use std::panic::Location;
 
@@ -37,14 +37,10 @@ impl<F: Fabric> Client<F> {
         sent_from: &'static Location<'static>,
     ) -> Result<(), C> {
         let header = RequestHeader { property, operation: delegated.identity() };
-        let words = delegated.operation().arguments();
-        let continues = self.staged.continues(header, words, sent_from)
-            && self.completions.with_last(|last| last.run().map(|run| run.requests += 1)).flatten().is_some();
-        if !continues {
+        if !self.goes_on(header, delegated.operation().arguments(), sent_from, BODY_WORDS) {
             return Err(arguments);
         }
-        // SAFETY: just checked: the end is a run, whose completion now counts one more (K3). Equal headers have arguments
-        // of one type.
+        // SAFETY: just checked: the end is a run that has room. Equal headers have arguments of one type.
         unsafe { self.staged.push_next(arguments) };
         Ok(())
     }
@@ -64,6 +60,26 @@ impl<F: Fabric> Client<F> {
         let header = RequestHeader { property, operation: delegated.identity() };
         // SAFETY: guaranteed by the caller.
         unsafe { self.staged.push_run(header, arguments, sent_from) };
+        self.expect_run(sent_from);
+    }
+
+    /// Whether one more request of so many words goes to the run at the end of the batch being gathered, in slots of
+    /// `room` words. If so, its completion counts it (K3).
+    #[inline(always)]
+    pub(super) fn goes_on(
+        &self,
+        header: RequestHeader,
+        words: usize,
+        sent_from: &'static Location<'static>,
+        room: usize,
+    ) -> bool {
+        self.staged.continues(header, words, sent_from, room)
+            && self.completions.with_last(|last| last.run().map(|run| run.requests += 1)).flatten().is_some()
+    }
+
+    /// Queues the completion of a run of one request.
+    #[inline(always)]
+    pub(super) fn expect_run(&self, sent_from: &'static Location<'static>) {
         let write = |place: *mut Completion| {
             // SAFETY: the queue provides room for a completion.
             unsafe { Completion::write_run(place, sent_from) };
@@ -73,24 +89,21 @@ impl<F: Fabric> Client<F> {
     }
 }
 
-/// Reports the errors among the responses to a run, the first of which has this index. `next` is that of
-/// `Client::complete_each`.
-///
-/// # Safety
-/// What `next` returns are the responses to the run.
+/// Passes each failure among the responses to a run, the first of which has this index, to `failed`, with the place in
+/// the source. `next` is that of `Client::complete_each`. Returns whether all responses are there.
 #[cold]
-pub(super) unsafe fn report_failures(
+pub(super) fn take_failures(
     run: Run,
     kind: &'static Kind,
     index: usize,
     next: &mut impl FnMut(usize, &'static Kind) -> Option<(*const u64, bool)>,
-) {
-    for index in index..index + run.requests {
-        if let Some((response, true)) = next(index, kind) {
-            // SAFETY: guaranteed by the caller: the trustee put an error there.
-            let word = unsafe { response.cast::<*mut ()>().read() };
-            // SAFETY: as above, taken back once.
-            report(unsafe { DelegationError::from_word(word) }, run.sent_from);
+    failed: &mut impl FnMut(*const u64, &'static Location<'static>),
+) -> bool {
+    (index..index + run.requests).all(|index| {
+        let response = next(index, kind);
+        if let Some((response, true)) = response {
+            failed(response, run.sent_from);
         }
-    }
+        response.is_some()
+    })
 }

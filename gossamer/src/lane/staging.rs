@@ -172,21 +172,22 @@ impl RequestBatch {
         self.used.get() + 1 + operation.step() <= BODY_WORDS && self.answer.get() < BODY_WORDS
     }
 
-    /// Whether the last request is of a run that one more of the same kind fits.
+    /// Whether the last request is of a run that one more of the same kind fits, in slots of this many words.
     #[inline(always)]
-    pub(crate) fn continues(
+    pub(super) fn continues(
         &self,
         header: RequestHeader,
         words: usize,
         sent_from: &'static Location<'static>,
+        room: usize,
     ) -> bool {
         let (run, used) = (self.run.get(), self.used.get());
         run.end == used
             && run.header == header.pack()
             && std::ptr::eq(run.sent_from, sent_from)
             && used != 0
-            && used + words <= BODY_WORDS
-            && self.answer.get() < BODY_WORDS
+            && used + words <= room
+            && self.answer.get() < room
     }
 
     /// Begins a run of requests, with one. For lanes inside a process.
@@ -212,20 +213,31 @@ impl RequestBatch {
         unsafe { self.push_next(arguments) };
     }
 
-    /// Adds a request to the run.
+    /// Adds a request to the run. For lanes inside a process.
     ///
     /// # Safety
     /// `continues`: there is a run at the end, whose requests have arguments of type `C`, and there is room.
     #[inline(always)]
     pub(crate) unsafe fn push_next<C>(&self, arguments: C) {
         debug_assert_eq!(self.room, BODY_WORDS);
-        let (run, words) = (self.run.get(), self.near.get().cast::<u64>());
+        let words = self.near.get().cast::<u64>();
         // SAFETY: guaranteed by the caller.
-        unsafe { payload::write(words.wrapping_add(run.end), arguments) };
-        // SAFETY: the number of a run is in this batch, before `end`, and nothing refers to it.
-        let number = unsafe { &mut *words.wrapping_add(run.number) };
+        unsafe { payload::write(words.wrapping_add(self.run.get().end), arguments) };
+        // SAFETY: as above.
+        unsafe { self.count_next(words, payload::words::<C>().into()) };
+    }
+
+    /// Counts a request whose arguments were added to the run, in these words of the batch.
+    ///
+    /// # Safety
+    /// As for `push_next`.
+    #[inline(always)]
+    unsafe fn count_next(&self, batch: *mut u64, words: usize) {
+        let run = self.run.get();
+        // SAFETY: guaranteed by the caller: the number of a run is in this batch, before `end`. Nothing refers to it.
+        let number = unsafe { &mut *batch.wrapping_add(run.number) };
         *number += 1;
-        let end = run.end + usize::from(payload::words::<C>());
+        let end = run.end + words;
         self.run.set(LastRun { end, ..run });
         self.used.set(end);
         self.count.set(self.count.get() + 1);
@@ -262,6 +274,48 @@ impl RequestBatch {
         self.used.set(used + 1 + words);
         self.count.set(self.count.get() + 1);
         self.answer.set(self.answer.get() + answer);
+    }
+
+    /// Begins a run of requests, with one.
+    ///
+    /// # Safety
+    /// Like `push_written`; the number of the run takes one more word.
+    #[inline(always)]
+    pub(super) unsafe fn push_run_written(
+        &self,
+        header: RequestHeader,
+        sent_from: &'static Location<'static>,
+        words: usize,
+        write: impl FnOnce(&mut [Word]),
+    ) {
+        let used = self.used.get();
+        if used + 2 + words > self.place().1 {
+            self.grow();
+        }
+        let start = self.place().0.wrapping_add(used);
+        // SAFETY: guaranteed by the caller: there is room for the header and the number.
+        unsafe { start.cast::<[Word; 2]>().write([Word::new(header.pack()), Word::new(0)]) };
+        self.run.set(LastRun { end: used + 2, number: used + 1, header: header.pack(), sent_from });
+        // SAFETY: guaranteed by the caller: there is room for these arguments behind the run.
+        unsafe { self.push_next_written(words, write) };
+    }
+
+    /// Adds a request to the run, whose arguments `write` moves to their final place.
+    ///
+    /// # Safety
+    /// `continues`: there is a run at the end, whose requests have arguments of so many words, and there is room.
+    #[inline(always)]
+    pub(super) unsafe fn push_next_written(&self, words: usize, write: impl FnOnce(&mut [Word])) {
+        let end = self.run.get().end;
+        if end + words > self.place().1 {
+            self.grow();
+        }
+        let place = self.place().0;
+        // SAFETY: guaranteed by the caller: there is room for this many words. There is no other reference to them: one
+        // thread, and `write` runs no code of the program.
+        write(unsafe { std::slice::from_raw_parts_mut(place.wrapping_add(end), words) });
+        // SAFETY: guaranteed by the caller. A number is a word that `push_run_written` has written.
+        unsafe { self.count_next(place.cast(), words) };
     }
 
     /// The header and the words in use.

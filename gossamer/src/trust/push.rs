@@ -3,10 +3,10 @@
 use crate::lane::catch::{self, Caught};
 use crate::lane::constant::{STAYS, travels};
 use crate::lane::context::{self, Context};
-use crate::lane::encoded::{Apart, Argument, Fixed, Packed, PackedRows, Unanswered, decode_caught};
+use crate::lane::encoded::{Apart, Argument, Encoded, Fixed, Packed, PackedRows, Unanswered, decode_caught};
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::large::LargeValue;
-use crate::lane::operation::{Delegated, Encoded};
+use crate::lane::operation::Delegated;
 use crate::trust::NoRef;
 use crate::trust::call::Target;
 use crate::wire::decoder::Decoder;
@@ -14,6 +14,7 @@ use crate::wire::encoder::Refused;
 use crate::wire::rows::Rows;
 use crate::worker::nodes::answers::Outcome;
 use crate::worker::{self, Worker, with_worker};
+use std::panic::Location;
 
 impl<T: 'static> Target<'_, T> {
     /// Applies a closure at a trustee of another node, and calls `then` with the outcome on this worker. Only a fiber
@@ -35,6 +36,33 @@ impl<T: 'static> Target<'_, T> {
         }
         if let Err((refused, then)) = self.try_push(here, trustee, delegated, arguments, then) {
             then(Err(stays(refused, std::any::type_name::<N>(), trustee)));
+        }
+    }
+
+    /// Adds a request of an operation in runs, whose arguments take the words of their type, for a trustee of another node.
+    #[inline(always)]
+    pub(super) fn push_in_run_to_node<C: NoRef>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        delegated: Delegated<T, C, ()>,
+        arguments: C,
+        sent_from: &'static Location<'static>,
+    ) {
+        let Some(operation) = delegated.operation().encoded() else {
+            unreachable!("an operation of another node is a travelling one")
+        };
+        let (client, arguments) = (&here.lane_to(trustee).client, Fixed(arguments));
+        // SAFETY: A1 and A2. The types are those of `delegated`.
+        let continued =
+            unsafe { client.continue_encoded_run(operation, self.property, arguments, sent_from) };
+        if let Err(arguments) = continued {
+            let words = arguments.words();
+            if !client.fits_encoded_run(words) {
+                here.make_room_for(trustee, &|lane| lane.client.fits_encoded_run(words));
+            }
+            // SAFETY: as above; it fits.
+            unsafe { client.begin_encoded_run(operation, self.property, arguments, sent_from) };
         }
     }
 

@@ -1,5 +1,7 @@
 //! Requests that nobody waits for, and their errors.
 
+use crate::lane::constant::travels;
+use crate::lane::encoded::Fixed;
 use crate::lane::error::{DelegationError, print, report};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::trust::call::{From, Target};
@@ -103,6 +105,10 @@ impl<T: 'static> Target<'_, T> {
             }
             From::Worker(here, trustee) if !carries_span() => {
                 self.push_in_run(here, trustee, Delegated::in_runs::<N, F>(closure), arguments, sent_from);
+            }
+            From::Node(here, trustee) if !carries_span() && Fixed::<C>::FITS && travels::<N>() => {
+                let delegated = Delegated::travelling_in_runs::<N, F>(closure);
+                self.push_in_run_to_node(here, trustee, delegated, arguments, sent_from);
             }
             _ => {
                 let then = move |outcome| report_failure(outcome, sent_from);

@@ -10,6 +10,7 @@ mod meanwhile;
 mod metrics;
 mod nodes;
 mod processes;
+mod runs;
 mod settling;
 mod staying;
 mod teams;

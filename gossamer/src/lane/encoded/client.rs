@@ -4,13 +4,14 @@
 use crate::fabric::Fabric;
 use crate::lane::client::Client;
 use crate::lane::completion::{Completion, Kind};
-use crate::lane::encoded::{Argument, Unanswered, VARIABLE, answer_words, bytes_at};
-use crate::lane::operation::{Delegated, Encoded};
+use crate::lane::encoded::{Argument, Encoded, Fixed, Unanswered, VARIABLE, answer_words, bytes_at};
+use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
 use crate::wire::NoRef;
 use crate::wire::batch::failure_words;
 use crate::wire::refusal::Malformed;
 use crate::wire::request::RequestHeader;
+use std::panic::Location;
 
 impl<F: Fabric> Client<F> {
     /// Whether a request fits the batch being gathered, whose arguments take so many words. If not, `make_room` first.
@@ -47,6 +48,54 @@ impl<F: Fabric> Client<F> {
         unsafe { self.completions.push_in_place(write) };
     }
 
+    /// Whether a run fits the batch being gathered that begins with a request whose arguments take so many words. If
+    /// not, `make_room` first.
+    #[inline(always)]
+    pub(crate) fn fits_encoded_run(&self, arguments: usize) -> bool {
+        self.staged.has_room(2 + arguments, answer_words(0))
+    }
+
+    /// Like `continue_run`, for a trustee of another process.
+    ///
+    /// # Safety
+    /// As for `push_encoded`, except that it need not fit.
+    #[inline(always)]
+    pub(crate) unsafe fn continue_encoded_run<C: NoRef>(
+        &self,
+        operation: &Encoded,
+        property: u32,
+        arguments: Fixed<C>,
+        sent_from: &'static Location<'static>,
+    ) -> Result<(), Fixed<C>> {
+        let header = RequestHeader { property, operation: operation.identity() };
+        let words = arguments.words();
+        if !self.goes_on(header, words, sent_from, self.room()) {
+            return Err(arguments);
+        }
+        // SAFETY: just checked: the end is a run that has room. Equal headers have arguments of one type.
+        unsafe { self.staged.push_next_written(words, |place| arguments.write(place)) };
+        Ok(())
+    }
+
+    /// Like `begin_run`, for a trustee of another process.
+    ///
+    /// # Safety
+    /// As for `push_encoded`, of an operation in runs; it fits: `fits_encoded_run`.
+    #[inline(always)]
+    pub(crate) unsafe fn begin_encoded_run<C: NoRef>(
+        &self,
+        operation: &Encoded,
+        property: u32,
+        arguments: Fixed<C>,
+        sent_from: &'static Location<'static>,
+    ) {
+        let header = RequestHeader { property, operation: operation.identity() };
+        let words = arguments.words();
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.staged.push_run_written(header, sent_from, words, |place| arguments.write(place)) };
+        self.expect_run(sent_from);
+    }
+
     /// Like `push_to_root`, for a trustee of another process.
     pub(crate) fn push_encoded_to_root<C, R>(
         &self,
@@ -65,12 +114,16 @@ impl<F: Fabric> Client<F> {
         published
     }
 
-    /// Like `take_responses`, for responses of another process.
+    /// Like `take_responses`, for responses of another process. `failed` gets the tickets of the errors in runs, and
+    /// the places that the requests were sent from.
     ///
     /// # Errors
     /// If no trustee of this program writes such a batch.
     #[inline]
-    pub(crate) fn take_encoded(&self) -> Result<bool, Malformed> {
+    pub(crate) fn take_encoded(
+        &self,
+        failed: impl FnMut(u64, &'static Location<'static>),
+    ) -> Result<bool, Malformed> {
         if !self.has_unanswered() {
             return Ok(false);
         }
@@ -84,7 +137,7 @@ impl<F: Fabric> Client<F> {
         let read = |body| {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is given back
             // below. A slot has room for this many words (checked).
-            self.complete_encoded(unsafe { std::slice::from_raw_parts(body, words) }, count)
+            self.complete_encoded(unsafe { std::slice::from_raw_parts(body, words) }, count, failed)
         };
         // SAFETY: the header was found.
         unsafe { self.responses.read(slot, read) }?;
@@ -95,7 +148,12 @@ impl<F: Fabric> Client<F> {
     }
 
     /// Runs the completions of a batch of `count` responses.
-    fn complete_encoded(&self, body: &[u64], count: usize) -> Result<(), Malformed> {
+    fn complete_encoded(
+        &self,
+        body: &[u64],
+        count: usize,
+        mut failed: impl FnMut(u64, &'static Location<'static>),
+    ) -> Result<(), Malformed> {
         let failures = &body[..failure_words(count)];
         let mut at = failures.len();
         let next = |index: usize, kind: &'static Kind| {
@@ -109,8 +167,15 @@ impl<F: Fabric> Client<F> {
             at += words;
             Some((rest.get(..words)?.as_ptr(), failed))
         };
-        // SAFETY: K2 and the order of lanes make the first completion the one of the first response left, and it is whole.
-        let all_are_there = unsafe { self.complete_each::<false>(count, next) };
+        // SAFETY: `next` found a word there.
+        let failed = |response: *const u64, sent_from| failed(unsafe { response.read() }, sent_from);
+        let all_are_there = if failures.iter().all(|failures| *failures == 0) {
+            // SAFETY: K2 and the order of lanes make the first completion the one of the first response left, and it is whole.
+            unsafe { self.complete_each::<false>(count, next, failed) }
+        } else {
+            // SAFETY: as above.
+            unsafe { self.complete_each::<true>(count, next, failed) }
+        };
         all_are_there.then_some(()).ok_or_else(Malformed::instead_of::<[u64]>)
     }
 }

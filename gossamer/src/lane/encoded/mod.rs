@@ -17,8 +17,14 @@ mod client;
 #[cfg(all(test, not(loom)))]
 #[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod leaks;
+mod operation;
+mod run;
 mod server;
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod simulated;
 
+pub(crate) use operation::{Describe, Encoded};
 pub(crate) use server::{AnswerRoom, Serving};
 
 use crate::lane::catch::{self, Caught};

@@ -4,10 +4,12 @@
 use crate::fabric::Fabric;
 use crate::lane::catch::{self, Caught};
 use crate::lane::context;
-use crate::lane::encoded::{Answer, Arguments, VARIABLE, answer_words, bytes_at};
+use crate::lane::encoded::operation::{RunEncoded, RunPacked};
+use crate::lane::encoded::run::EncodedRun;
+use crate::lane::encoded::{Answer, Arguments, Encoded, VARIABLE, answer_words, bytes_at};
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::large::Exchange;
-use crate::lane::operation::{Encoded, Operation, RunEncoded, RunPacked};
+use crate::lane::operation::Operation;
 use crate::lane::property::Properties;
 use crate::lane::registry::Registry;
 use crate::lane::server::Server;
@@ -48,8 +50,8 @@ impl<F: Fabric> Server<F> {
             return Ok(false);
         }
         let (count, words) = (usize::from(header.count), usize::from(header.words));
-        // Each request takes a word, and so does its response; so there is room for the failures, too.
-        if words > self.requests.words() || count > words {
+        // Each response may take a word, beside those of failures.
+        if words > self.requests.words() || failure_words(count) + count > self.requests.words() {
             return Err(Malformed::instead_of::<Header>());
         }
         self.fabric.prepare(slot, count);
@@ -59,8 +61,16 @@ impl<F: Fabric> Server<F> {
             // below. A slot has room for this many words (checked).
             let body = unsafe { std::slice::from_raw_parts(body, words) };
             let used = failure_words(count);
-            let mut batch =
-                EncodedBatch { serving, body, at: 0, answer: &mut *answer, used, index: 0, failed: 0 };
+            let mut batch = EncodedBatch {
+                serving,
+                body,
+                at: 0,
+                answer: &mut *answer,
+                used,
+                index: 0,
+                failed: 0,
+                run: None,
+            };
             batch.answer[..used].fill(Word::new(0));
             batch.whole_batch(count).map(|()| (batch.used, batch.failed))
         };
@@ -84,26 +94,36 @@ impl<F: Fabric> Server<F> {
 /// A batch being served: what must survive the panic of one of its closures. It does not share the loop of
 /// `ServedBatch`: there every request can be trusted and its operation alone says where the next one begins, so the
 /// loop is a few instructions; here each request is checked. Only the loop around it, which takes panics, is alike.
-struct EncodedBatch<'a> {
-    serving: Serving<'a>,
-    body: &'a [u64],
-    at: usize,
+pub(super) struct EncodedBatch<'a> {
+    pub(super) serving: Serving<'a>,
+    pub(super) body: &'a [u64],
+    pub(super) at: usize,
     /// Words of failures, then the results.
-    answer: &'a mut [Word],
-    used: usize,
-    index: usize,
+    pub(super) answer: &'a mut [Word],
+    pub(super) used: usize,
+    pub(super) index: usize,
     /// Requests that were answered with an error.
     failed: u64,
+    /// The run that `at` is in.
+    pub(super) run: Option<EncodedRun>,
 }
 
 /// A request, as far as it is known without serving it.
-struct Request {
-    property: u32,
+pub(super) struct Request {
+    pub(super) property: u32,
     identity: i32,
-    operation: &'static Operation,
-    encoded: &'static Encoded,
+    pub(super) operation: &'static Operation,
+    pub(super) encoded: &'static Encoded,
     /// Words after the header.
     words: usize,
+}
+
+impl Request {
+    /// Words of all.
+    #[inline(always)]
+    fn in_all(&self) -> usize {
+        1 + self.words
+    }
 }
 
 impl<'a> EncodedBatch<'a> {
@@ -111,48 +131,65 @@ impl<'a> EncodedBatch<'a> {
         while self.index < count {
             match catch::delegated(|| self.until_panic(count)) {
                 Ok(outcome) => outcome?,
-                Err(Caught { message, place }) => {
-                    let request = self.current(None)?;
-                    self.fail(&request, Reason::Panicked { message, place });
-                }
+                Err(Caught { message, place }) => self.panicked(Reason::Panicked { message, place })?,
             }
         }
+        Ok(())
+    }
+
+    /// Answers the request that has panicked.
+    #[cold]
+    fn panicked(&mut self, reason: Reason) -> Result<(), Malformed> {
+        let (operation, words) = match self.leave_served() {
+            Some(request) => request,
+            None => self.current(None).map(|request| (request.operation, request.in_all()))?,
+        };
+        self.fail(operation, words, reason);
         Ok(())
     }
 
     /// Serves requests until one panics (unwinding out of here, `at` still on it) or none is left.
     #[inline(always)]
     fn until_panic(&mut self, count: usize) -> Result<(), Malformed> {
+        self.rest_of_run();
         let mut last: Option<(i32, &'static Operation)> = None;
         while self.index < count {
             let request = self.current(last)?;
             last = Some((request.identity, request.operation));
             context::note_served(request.operation);
-            let Some(property) = self.serving.properties.get(request.property) else {
-                let mut arguments = self.arguments(&request)?;
-                // SAFETY: they are those of a request for this operation, taken out once.
-                let _reported =
-                    catch::delegated(|| unsafe { (request.encoded.discard)(arguments.borrowed()) });
-                self.fail(&request, Reason::Ended);
-                continue;
-            };
-            let run = match request.encoded.run {
-                RunEncoded::Fixed(run) => run,
-                RunEncoded::Packed(run) => {
-                    self.serve_packed(&request, run, property)?;
-                    continue;
+            let property = self.serving.properties.get(request.property);
+            match (request.encoded.run, property) {
+                (RunEncoded::Many(many), _) => {
+                    self.begin_run(&request, many, count)?;
+                    self.rest_of_run();
                 }
-            };
-            let arguments = self.body[self.at + 1..].as_ptr();
-            let result = usize::from(request.encoded.result);
-            let answer = &mut self.answer[self.used..][..result];
-            // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3
-            // that nothing else refers to it. The arguments are unread, and the words of both are there (`current`).
-            match unsafe { run(property, arguments, answer) } {
-                Ok(()) => self.advance(&request, result),
-                Err(malformed) => self.fail_malformed(&request, &malformed),
+                (_, None) => self.discard(&request)?,
+                (RunEncoded::Packed(run), Some(property)) => self.serve_packed(&request, run, property)?,
+                (RunEncoded::Fixed(run), Some(property)) => {
+                    let arguments = self.body[self.at + 1..].as_ptr();
+                    let result = usize::from(request.encoded.result);
+                    let answer = &mut self.answer[self.used..][..result];
+                    // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3
+                    // that nothing else refers to it. The arguments are unread, and the words of both are there (`current`).
+                    match unsafe { run(property, arguments, answer) } {
+                        Ok(()) => self.advance(request.in_all(), result),
+                        Err(malformed) => {
+                            self.fail_malformed(request.operation, request.in_all(), &malformed);
+                        }
+                    }
+                }
             }
         }
+        Ok(())
+    }
+
+    /// Drops the arguments of a request whose property is gone.
+    #[cold]
+    fn discard(&mut self, request: &Request) -> Result<(), Malformed> {
+        let mut arguments = self.arguments(request)?;
+        // SAFETY: they are those of a request for this operation, taken out once.
+        let _reported = catch::delegated(|| unsafe { (request.encoded.discard)(arguments.borrowed()) });
+        self.fail(request.operation, request.in_all(), Reason::Ended);
         Ok(())
     }
 
@@ -170,10 +207,10 @@ impl<'a> EncodedBatch<'a> {
         let served = unsafe { run(property, arguments.borrowed(), &mut answer) };
         let (used, late) = (answer.used, answer.late);
         match (served, late) {
-            (Ok(()), None) => self.advance(request, used),
-            (Ok(()), Some(bytes)) => self.answer_late(request, Ok(bytes)),
+            (Ok(()), None) => self.advance(request.in_all(), used),
+            (Ok(()), Some(bytes)) => self.answer_late(request.in_all(), Ok(bytes)),
             // A malformed argument concerns only its request; the batch goes on with the next.
-            (Err(malformed), _) => self.fail_malformed(request, &malformed),
+            (Err(malformed), _) => self.fail_malformed(request.operation, request.in_all(), &malformed),
         }
         Ok(())
     }
@@ -218,33 +255,34 @@ impl<'a> EncodedBatch<'a> {
     }
 
     #[inline(always)]
-    fn advance(&mut self, request: &Request, used: usize) {
-        self.at += 1 + request.words;
+    fn advance(&mut self, words: usize, used: usize) {
+        self.at += words;
         self.used += used;
         self.index += 1;
     }
 
     #[cold]
-    fn answer_late(&mut self, request: &Request, outcome: Result<Rows, DelegationError>) {
+    fn answer_late(&mut self, words: usize, outcome: Result<Rows, DelegationError>) {
         let Serving { exchange, client, .. } = self.serving;
         self.answer[self.used].write(exchange.answer_late(client, outcome));
         // SAFETY: the words of failures were filled with zeros when the batch began.
         let failures = unsafe { self.answer[self.index / 64].assume_init_mut() };
         *failures |= 1 << (self.index % 64);
-        self.advance(request, 1);
+        self.advance(words, 1);
     }
 
     #[cold]
-    fn fail_malformed(&mut self, request: &Request, malformed: &Malformed) {
+    pub(super) fn fail_malformed(&mut self, operation: &Operation, words: usize, malformed: &Malformed) {
         let message = malformed.to_string();
-        self.fail(request, Reason::Panicked { message, place: None });
+        self.fail(operation, words, Reason::Panicked { message, place: None });
     }
 
+    /// Answers a request of so many words with an error.
     #[cold]
-    fn fail(&mut self, request: &Request, reason: Reason) {
-        let error = DelegationError::new(reason, request.operation.name(), self.serving.worker);
+    pub(super) fn fail(&mut self, operation: &Operation, words: usize, reason: Reason) {
+        let error = DelegationError::new(reason, operation.name(), self.serving.worker);
         self.failed += 1;
-        self.answer_late(request, Err(error));
+        self.answer_late(words, Err(error));
     }
 }
 

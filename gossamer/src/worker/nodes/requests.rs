@@ -1,9 +1,11 @@
 //! What a worker does for its lanes to other nodes: requests to a trustee itself, and answers that arrive separately.
 
+use crate::counters::lane::SentCounters;
 use crate::fabric::Fabric;
 use crate::lane::catch;
 use crate::lane::client::Client;
 use crate::lane::encoded::{Apart, Argument, Fixed, Packed, Serving, Unanswered};
+use crate::lane::error::report;
 use crate::lane::large::{LargeValue, Late};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
@@ -17,6 +19,7 @@ use crate::worker::nodes::answers::{Outcome, Then};
 use crate::worker::nodes::peers::Peers;
 use crate::worker::{Worker, with_worker};
 use std::fmt;
+use std::panic::Location;
 
 /// Exit status of a node that received a message that no node of its program sends, or that was changed on the way.
 const NOT_UNDERSTOOD: i32 = 70;
@@ -76,7 +79,25 @@ impl Worker {
     /// Takes one batch of responses from a worker of another node. Returns whether there was one.
     #[inline(always)]
     pub(in crate::worker) fn take_from_node<F: Fabric>(&self, trustee: usize, client: &Client<F>) -> bool {
-        client.take_encoded().unwrap_or_else(|malformed| self.does_not_understand(trustee, &malformed))
+        let failed = |number, sent_from| self.report_late(client.counters(), (trustee, number), sent_from);
+        client.take_encoded(failed).unwrap_or_else(|malformed| self.does_not_understand(trustee, &malformed))
+    }
+
+    /// Reports an error when it arrives, of a request whose outcome nobody takes.
+    #[cold]
+    fn report_late(
+        &self,
+        counters: &SentCounters,
+        ticket: (usize, u64),
+        sent_from: &'static Location<'static>,
+    ) {
+        counters.failed.add(1);
+        let report = move |outcome: Outcome| {
+            if let Err(error) = outcome {
+                report(error, sent_from);
+            }
+        };
+        self.nodes.answers.expect(ticket, Box::new(report));
     }
 
     #[cold]
