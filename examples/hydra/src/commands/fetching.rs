@@ -7,35 +7,44 @@ use crate::store::operation::Operation;
 use crate::store::snapshot::{VERSION, entries};
 use crate::store::value::{Kind, read};
 
-/// The type and the value of a key, in the form in which it travels; nothing if there is no such key. The shards of all
-/// keys that are fetched are held.
-pub fn fetch(connection: &mut Connection, key: &[u8]) -> Option<(Kind, Vec<u8>)> {
-    let fetched = connection.ask_now(Operation::Fetch, key, &[key]);
-    entries(&fetched, VERSION).flatten().next().map(|entry| (entry.kind, entry.value.to_vec()))
+/// The type and the value of a key, in the form in which it travels; nothing if there is no such key.
+pub type Fetched<'a> = Option<(Kind, &'a [u8])>;
+
+/// Has the values of several keys taken one after another, until one is refused. The shards of the keys are held, if
+/// there is more than one.
+pub fn fetch_each(
+    connection: &mut Connection,
+    keys: &[&[u8]],
+    mut take: impl FnMut(Fetched<'_>) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let mut outcome = Ok(());
+    connection.ask_each(Operation::Fetch, keys.chunks(1), |reply| {
+        if outcome.is_ok() {
+            let entry = entries(reply, VERSION).flatten().next();
+            outcome = take(entry.map(|entry| (entry.kind, entry.value)));
+        }
+    });
+    outcome
 }
 
-/// The string of a key; empty if there is no such key.
-pub fn fetch_string(connection: &mut Connection, key: &[u8]) -> Result<Vec<u8>, Refusal> {
-    match fetch(connection, key) {
-        None => Ok(Vec::new()),
+/// The string that was fetched; empty if there is no such key.
+pub fn string(fetched: Fetched<'_>) -> Result<&[u8], Refusal> {
+    match fetched {
+        None => Ok(&[]),
         Some((Kind::String, value)) => Ok(value),
         Some(_) => Err(WRONG_TYPE),
     }
 }
 
-/// The members of a set, with scores of 1, or of a sorted set with theirs.
-pub fn fetch_members(
-    connection: &mut Connection,
-    key: &[u8],
-    may_be_sorted: bool,
-) -> Result<Vec<(Vec<u8>, f64)>, Refusal> {
-    let (kind, value) = match fetch(connection, key) {
+/// The members of a set that was fetched, with scores of 1, or of a sorted set with theirs.
+pub fn members(fetched: Fetched<'_>, may_be_sorted: bool) -> Result<Vec<(&[u8], f64)>, Refusal> {
+    let (kind, mut rest) = match fetched {
         None => return Ok(Vec::new()),
         Some((Kind::SortedSet, _)) if !may_be_sorted => return Err(WRONG_TYPE),
         Some((kind @ (Kind::Set | Kind::SortedSet), value)) => (kind, value),
         Some(_) => return Err(WRONG_TYPE),
     };
-    let (mut rest, mut members) = (&value[..], Vec::new());
+    let mut members = Vec::new();
     while !rest.is_empty() {
         let mut score = 1.0;
         if kind == Kind::SortedSet
@@ -44,7 +53,7 @@ pub fn fetch_members(
             (score, rest) = (f64::from_le_bytes(*bytes), behind);
         }
         let Some(member) = read(&mut rest) else { break };
-        members.push((member.to_vec(), score));
+        members.push((member, score));
     }
     Ok(members)
 }

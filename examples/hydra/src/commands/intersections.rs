@@ -1,6 +1,6 @@
 //! Sets of several keys: SINTER, SUNION, SDIFF, and where their results go.
 
-use crate::commands::fetching::{fetch_members, limit, store};
+use crate::commands::fetching::{fetch_each, limit, members, store};
 use crate::connection::Connection;
 use crate::protocol::number;
 use crate::protocol::refusal::{MANY_KEYS, NO_KEYS, Refusal};
@@ -24,25 +24,30 @@ fn combine(
     combination: Combination,
 ) -> Result<Members, Refusal> {
     let mut combined: Option<Members> = None;
-    for key in keys {
-        let members = fetch_members(connection, key, false)?.into_iter().map(|(member, _)| member);
-        combined = Some(match (combined, combination) {
-            (None, _) => members.collect(),
+    fetch_each(connection, keys, |fetched| {
+        let members = members(fetched, false)?.into_iter().map(|(member, _)| member);
+        combined = Some(match (combined.take(), combination) {
+            (None, _) => members.map(<[u8]>::to_vec).collect(),
             (Some(mut combined), Combination::Union) => {
-                combined.extend(members);
+                for member in members {
+                    if !combined.contains(member) {
+                        combined.insert(member.to_vec());
+                    }
+                }
                 combined
             }
             (Some(mut combined), Combination::Difference) => {
                 for member in members {
-                    combined.remove(&member);
+                    combined.remove(member);
                 }
                 combined
             }
             (Some(combined), Combination::Intersection) => {
-                members.filter(|member| combined.contains(member)).collect()
+                members.filter(|member| combined.contains(*member)).map(<[u8]>::to_vec).collect()
             }
         });
-    }
+        Ok(())
+    })?;
     Ok(combined.unwrap_or_default())
 }
 

@@ -61,10 +61,19 @@ impl<'a> Pop<'a> {
         let hold = if self.keys.len() > 1 { connection.hold_all(self.keys) } else { None };
         let (waiter, from) = (number::text(waiter as i64), [self.from as u8]);
         let count = self.count.map(number::text).unwrap_or_default();
-        let reply = self.keys.iter().find_map(|key| {
+        let pop = |connection: &mut Connection, key: &[u8]| {
             let reply = connection.ask_now(Operation::PopFor, key, &[key, &waiter, &from, &count]);
             let is_skipped = reply.is_empty() || has_waited && reply.starts_with(b"-WRONGTYPE");
             (!is_skipped).then_some(reply)
+        };
+        let [first, rest @ ..] = self.keys else { return None };
+        let reply = pop(connection, first).or_else(|| {
+            // Most of many keys are not there: one request for each shard tells which are.
+            let kinds = connection.ask_many(Operation::Type, rest.chunks(1));
+            let own = format!("+{}\r\n", self.from.kind().name()).into_bytes();
+            let may_reply = |kind: &[u8]| kind == own || !has_waited && kind != b"+none\r\n";
+            let keys = rest.iter().zip(&kinds).filter(|(_, kind)| may_reply(kind));
+            keys.map(|(key, _)| key).find_map(|key| pop(connection, key))
         });
         connection.let_go(hold);
         reply

@@ -38,13 +38,11 @@ pub fn set_each_if_absent(connection: &mut Connection, arguments: &[&[u8]]) {
     }
     let keys: Vec<_> = pairs(arguments).map(|(key, _)| key).collect();
     let hold = connection.hold_all(&keys);
-    let is_there = keys.iter().any(|key| connection.ask_now(Operation::Exists, key, &[key]) != b":0\r\n");
-    if is_there {
+    let exist = connection.ask_many(Operation::Exists, keys.chunks(1));
+    if exist.iter().any(|reply| reply != b":0\r\n") {
         connection.plan.reply().integer(0);
     } else {
-        for (key, value) in pairs(arguments) {
-            connection.ask_now(Operation::Set, key, &[key, value]);
-        }
+        connection.ask_each(Operation::Set, arguments[1..].chunks_exact(2), |_| ());
         connection.plan.reply().integer(1);
     }
     connection.let_go(hold);

@@ -1,6 +1,6 @@
 //! Sorted sets, and sets, of several keys: ZUNION, ZINTER, ZDIFF, and where their results go.
 
-use crate::commands::fetching::{counted, fetch_members, limit, store};
+use crate::commands::fetching::{self, counted, limit, store};
 use crate::connection::Connection;
 use crate::protocol::float;
 use crate::protocol::refusal::{NO_WEIGHT, Refusal, SYNTAX};
@@ -40,7 +40,13 @@ fn no_keys(command: &str) -> Refusal {
 }
 
 fn fetch_each(connection: &mut Connection, keys: &[&[u8]]) -> Result<Fetched, Refusal> {
-    keys.iter().map(|key| fetch_members(connection, key, true)).collect()
+    let mut all = Vec::with_capacity(keys.len());
+    fetching::fetch_each(connection, keys, |fetched| {
+        let members = fetching::members(fetched, true)?.into_iter();
+        all.push(members.map(|(member, score)| (member.to_vec(), score)).collect());
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 impl Options {

@@ -1,7 +1,7 @@
 //! SORT: the elements of a list, a set or a sorted set in an order that other keys may determine, and what other keys
 //! contain for each element.
 
-use crate::commands::fetching::{fetch, store};
+use crate::commands::fetching::{fetch_each, store};
 use crate::commands::moves::bulk;
 use crate::connection::Connection;
 use crate::protocol::refusal::{NO_INTEGER, NO_WEIGHTS, Refusal, SYNTAX, WRONG_TYPE};
@@ -58,8 +58,9 @@ impl<'a> Pattern<'a> {
         let operation = if self.field.is_some() { Operation::HGet } else { Operation::Get };
         let keys: Vec<_> =
             elements.iter().map(|element| [self.before, element, self.behind].concat()).collect();
-        let requests = keys.iter().map(|key| [&key[..]].into_iter().chain(self.field).collect()).collect();
-        let replies = connection.ask_many(operation, requests);
+        let requests: Vec<Vec<_>> =
+            keys.iter().map(|key| [&key[..]].into_iter().chain(self.field).collect()).collect();
+        let replies = connection.ask_many(operation, requests.iter().map(Vec::as_slice));
         let string = |reply: &Vec<u8>| {
             let is_there = reply.starts_with(b"$") && !reply.starts_with(b"$-");
             is_there.then(|| bulk(reply).to_vec())
@@ -185,19 +186,22 @@ fn weight_of(text: &[u8]) -> Result<f64, Refusal> {
 
 /// The elements of a key, in its order, and its type.
 fn elements(connection: &mut Connection, key: &[u8]) -> Result<(Kind, Vec<Element>), Refusal> {
-    let (kind, value) = match fetch(connection, key) {
-        None => return Ok((Kind::List, Vec::new())),
-        Some((Kind::String | Kind::Hash, _)) => return Err(WRONG_TYPE),
-        Some(fetched) => fetched,
-    };
-    let (mut rest, mut elements) = (&value[..], Vec::new());
-    while !rest.is_empty() {
-        if kind == Kind::SortedSet {
-            rest = rest.get(size_of::<f64>()..).unwrap_or_default();
+    let (mut kind, mut elements) = (Kind::List, Vec::new());
+    fetch_each(connection, &[key], |fetched| {
+        let Some((fetched, mut rest)) = fetched else { return Ok(()) };
+        if matches!(fetched, Kind::String | Kind::Hash) {
+            return Err(WRONG_TYPE);
         }
-        let Some(element) = read(&mut rest) else { break };
-        elements.push(element.to_vec());
-    }
+        kind = fetched;
+        while !rest.is_empty() {
+            if kind == Kind::SortedSet {
+                rest = rest.get(size_of::<f64>()..).unwrap_or_default();
+            }
+            let Some(element) = read(&mut rest) else { break };
+            elements.push(element.to_vec());
+        }
+        Ok(())
+    })?;
     Ok((kind, elements))
 }
 

@@ -1,6 +1,6 @@
 //! LCS: the longest common subsequence of two strings.
 
-use crate::commands::fetching::fetch_string;
+use crate::commands::fetching::{fetch_each, string};
 use crate::connection::Connection;
 use crate::protocol::number;
 use crate::protocol::refusal::{LCS_BOTH, LCS_STRINGS, LCS_TOO_LONG, NO_INTEGER, Refusal, SYNTAX};
@@ -42,16 +42,18 @@ fn parse(arguments: &[&[u8]]) -> Result<Options, Refusal> {
 
 pub fn longest_common(connection: &mut Connection, arguments: &[&[u8]]) {
     let hold = connection.hold_all(&arguments[1..3]);
-    let strings = fetch_string(connection, arguments[1])
-        .and_then(|one| Ok((one, fetch_string(connection, arguments[2])?)))
-        .map_err(|_| LCS_STRINGS);
-    connection.let_go(hold);
-    let outcome = strings.and_then(|(one, other)| {
-        let options = parse(&arguments[3..])?;
-        let (length, ranges) = common(&one, &other)?;
-        Ok((options, one, length, ranges))
+    let mut strings = Vec::new();
+    let fetched = fetch_each(connection, &arguments[1..3], |fetched| {
+        strings.push(string(fetched).map_err(|_| LCS_STRINGS)?.to_vec());
+        Ok(())
     });
-    let (options, one, length, ranges) = match outcome {
+    connection.let_go(hold);
+    let outcome = fetched.and_then(|()| {
+        let options = parse(&arguments[3..])?;
+        let (length, ranges) = common(&strings[0], &strings[1])?;
+        Ok((options, length, ranges))
+    });
+    let (options, length, ranges) = match outcome {
         Ok(outcome) => outcome,
         Err(refusal) => return connection.refuse(&refusal),
     };
@@ -60,7 +62,7 @@ pub fn longest_common(connection: &mut Connection, arguments: &[&[u8]]) {
         return reply.length(length);
     }
     if !options.with_ranges {
-        let parts = ranges.iter().rev().map(|range| &one[range.one..range.one + range.length]);
+        let parts = ranges.iter().rev().map(|range| &strings[0][range.one..range.one + range.length]);
         return reply.bulk(&parts.collect::<Vec<_>>().concat());
     }
     let told: Vec<_> = ranges.iter().filter(|range| range.length as i64 >= options.shortest).collect();

@@ -7,6 +7,7 @@ use crate::protocol::refusal::{
     ABORTED, DISCARD_ALONE, EXEC_ALONE, NESTED, NOT_INSIDE, OUT_OF_MEMORY, Refusal, WATCH_INSIDE, aborted,
 };
 use crate::store::operation::Operation;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Commands between MULTI and EXEC.
 #[derive(Default)]
@@ -22,13 +23,8 @@ impl Queue {
     }
 }
 
-/// A key that is watched.
-pub struct Watched {
-    pub database: u16,
-    pub key: Vec<u8>,
-    /// The number of its last change before it was watched.
-    change: i64,
-}
+/// The keys that a client watches, by their database: each with the number of its last change before that.
+pub type Watched = BTreeMap<u16, BTreeMap<Vec<u8>, i64>>;
 
 pub fn multi(connection: &mut Connection, _: &[&[u8]]) {
     if connection.queue.is_some() {
@@ -50,15 +46,15 @@ pub fn watch(connection: &mut Connection, arguments: &[&[u8]]) {
     if connection.queue.is_some() {
         return connection.refuse(&WATCH_INSIDE);
     }
-    for key in &arguments[1..] {
-        let database = connection.plan.database;
-        if connection.watched.iter().any(|other| other.database == database && other.key == *key) {
-            continue;
-        }
-        let reply = connection.ask_now(Operation::Watch, key, &[key]);
-        let change = number::parse(&reply[1..reply.len() - 2]).unwrap_or(-1);
-        connection.watched.push(Watched { database, key: key.to_vec(), change });
-    }
+    let watched = connection.watched.entry(connection.plan.database).or_default();
+    let keys = arguments[1..].iter().copied().filter(|key| !watched.contains_key(*key));
+    let keys: Vec<_> = keys.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut changes = Vec::new();
+    connection.ask_each(Operation::Watch, keys.chunks(1), |reply| {
+        changes.push(number::parse(&reply[1..reply.len() - 2]).unwrap_or(-1));
+    });
+    let watched = connection.watched.entry(connection.plan.database).or_default();
+    watched.extend(keys.into_iter().map(<[u8]>::to_vec).zip(changes));
     connection.plan.reply().ok();
 }
 
@@ -68,8 +64,11 @@ pub fn unwatch(connection: &mut Connection, _: &[&[u8]]) {
 }
 
 pub fn forget_watched(connection: &mut Connection) {
-    for Watched { database, key, .. } in std::mem::take(&mut connection.watched) {
-        connection.ask_now_in(database, Operation::Unwatch, &key, &[&key]);
+    for (database, keys) in std::mem::take(&mut connection.watched) {
+        let keys: Vec<_> = keys.keys().map(Vec::as_slice).collect();
+        connection.in_database(database, |connection| {
+            connection.ask_each(Operation::Unwatch, keys.chunks(1), |_| ());
+        });
     }
 }
 
@@ -122,15 +121,24 @@ pub fn exec(connection: &mut Connection, _: &[&[u8]]) {
         return connection.refuse(&aborted(&OUT_OF_MEMORY));
     }
     let watched = std::mem::take(&mut connection.watched);
-    let mut keys: Vec<&[u8]> = watched.iter().map(|watched| watched.key.as_slice()).collect();
+    let mut keys: Vec<&[u8]> = watched.values().flat_map(BTreeMap::keys).map(Vec::as_slice).collect();
     commands.iter().for_each(|(command, arguments)| keys.extend(command.keys_of(arguments)));
     let is_all = commands.iter().any(|(command, _)| command.has(ALL));
     let hold = if is_all { connection.hold_every_shard() } else { connection.hold_all(&keys) };
     let mut is_unchanged = true;
-    for Watched { database, key, change } in &watched {
-        let arguments = [key.as_slice(), &number::text(*change)];
-        let reply = connection.ask_now_in(*database, Operation::IsUnchanged, key, &arguments);
-        is_unchanged &= reply == b":1\r\n";
+    for (database, keys) in &watched {
+        let changes: Vec<_> = keys.values().map(|change| number::text(*change)).collect();
+        let requests: Vec<_> =
+            keys.keys().zip(&changes).map(|(key, change)| [key.as_slice(), change]).collect();
+        connection.in_database(*database, |connection| {
+            connection.ask_each(
+                Operation::IsUnchanged,
+                requests.iter().map(|request| &request[..]),
+                |reply| {
+                    is_unchanged &= reply == b":1\r\n";
+                },
+            );
+        });
     }
     connection.watched = watched;
     forget_watched(connection);

@@ -52,12 +52,17 @@ impl Connection {
         key: &[u8],
         arguments: &[&[u8]],
     ) -> Vec<u8> {
-        // What was asked before concerns the other database.
+        self.in_database(database, |connection| connection.ask_now(operation, key, arguments))
+    }
+
+    /// Has something done in another database.
+    pub fn in_database<T>(&mut self, database: u16, what: impl FnOnce(&mut Self) -> T) -> T {
+        // What was asked before concerns the selected one.
         self.finish_pending();
         let selected = std::mem::replace(&mut self.plan.database, database);
-        let reply = self.ask_now(operation, key, arguments);
+        let done = what(self);
         self.plan.database = selected;
-        reply
+        done
     }
 
     /// As `ask_now`, of every shard.
@@ -73,25 +78,50 @@ impl Connection {
             batch.push(operation, arguments, false);
             (*shard, batch)
         };
-        let batches = of.iter().map(batch).collect();
-        self.serve_now(batches).iter().map(|batch| batch.replies(0, 1).to_vec()).collect()
+        let mut batches: Vec<_> = of.iter().map(batch).collect();
+        self.serve_now(&mut batches);
+        batches.iter().map(|(_, batch)| batch.replies(0, 1).to_vec()).collect()
     }
 
     /// As `ask_now`, for several lists of arguments. Each is sent to the shard of its first argument, with one request
     /// for each shard; replies are in RESP2.
-    pub fn ask_many(&mut self, operation: Operation, requests: Vec<Vec<&[u8]>>) -> Vec<Vec<u8>> {
+    pub fn ask_many<'a>(
+        &mut self,
+        operation: Operation,
+        requests: impl IntoIterator<Item = &'a [&'a [u8]]>,
+    ) -> Vec<Vec<u8>> {
+        let mut replies = Vec::new();
+        self.ask_each(operation, requests, |reply| replies.push(reply.to_vec()));
+        replies
+    }
+
+    /// As `ask_many`, but `take` gets the replies, one after another. A shard that has replied much goes on once those
+    /// replies were taken, so that not all of many large values are in memory at once: if the replies have to be of one
+    /// moment, the shards are held.
+    pub fn ask_each<'a>(
+        &mut self,
+        operation: Operation,
+        requests: impl IntoIterator<Item = &'a [&'a [u8]]>,
+        mut take: impl FnMut(&[u8]),
+    ) {
         let mut batches: Vec<_> = (0..self.shards().len()).map(|shard| (shard, self.batch())).collect();
-        let shards: Vec<_> = requests.iter().map(|arguments| self.shard_of(arguments[0])).collect();
-        for (shard, arguments) in shards.iter().zip(&requests) {
-            batches[*shard].1.push(operation, arguments, true);
+        let mut shards = Vec::new();
+        for arguments in requests {
+            let shard = self.shard_of(arguments[0]);
+            batches[shard].1.push(operation, arguments, false);
+            shards.push(shard);
         }
-        let served = self.serve_now(batches);
-        let mut taken = vec![0; served.len()];
-        let take = |shard: usize| {
+        self.serve_now(&mut batches);
+        let mut taken = vec![0; batches.len()];
+        for shard in shards {
+            if taken[shard] == batches[shard].1.count() {
+                batches[shard].1.forget_replies();
+                taken[shard] = 0;
+                self.serve_now(&mut batches[shard..=shard]);
+            }
+            take(batches[shard].1.replies(taken[shard], 1));
             taken[shard] += 1;
-            served[shard].replies(taken[shard] - 1, 1).to_vec()
-        };
-        shards.into_iter().map(take).collect()
+        }
     }
 
     /// An empty batch, for what this connection does.
@@ -101,22 +131,23 @@ impl Connection {
         batch
     }
 
-    /// Lets shards serve batches, after everything that was asked before.
-    fn serve_now(&mut self, batches: Vec<(usize, Batch)>) -> Vec<Batch> {
+    /// Lets shards serve batches in which something is left to serve, after everything that was asked before.
+    fn serve_now(&mut self, batches: &mut [(usize, Batch)]) {
         self.finish_pending();
-        let ask = |(shard, batch): (usize, Batch)| {
-            (shard, self.shards()[shard].apply_with_async(Shard::serve, batch))
+        let ask = |(shard, batch): &mut (usize, Batch)| {
+            batch
+                .is_pending()
+                .then(|| self.shards()[*shard].apply_with_async(Shard::serve, std::mem::take(batch)))
         };
-        let pending: Vec<_> = batches.into_iter().map(ask).collect();
-        let wait = |(shard, pending): (usize, gossamer::Pending<Batch>)| {
-            let mut batch = pending.wait();
+        let pending: Vec<_> = batches.iter_mut().map(ask).collect();
+        for ((shard, batch), pending) in batches.iter_mut().zip(pending) {
+            let Some(pending) = pending else { continue };
+            *batch = pending.wait();
             while batch.is_refused {
                 gossamer::sleep(WAIT);
-                batch = self.shards()[shard].apply_with(Shard::serve, batch);
+                *batch = self.shards()[*shard].apply_with(Shard::serve, std::mem::take(batch));
             }
-            batch
-        };
-        pending.into_iter().map(wait).collect()
+        }
     }
 
     /// Holds the shards of some keys, if there are several, for this command and those after it, until `end_sharing`.

@@ -53,7 +53,7 @@ pub struct Connection {
     pub is_authenticated: bool,
     /// Commands since MULTI.
     pub queue: Option<Queue>,
-    pub watched: Vec<Watched>,
+    pub watched: Watched,
     pub mail: Mail,
     /// EXEC does its commands.
     pub is_executing: bool,
@@ -95,7 +95,7 @@ impl Connection {
             registered,
             is_authenticated,
             queue: None,
-            watched: Vec::new(),
+            watched: Watched::new(),
             mail: Mail::default(),
             is_executing: false,
             is_ending: false,
@@ -325,10 +325,15 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.clients_here(Clients::close);
-        for Watched { database, key, .. } in std::mem::take(&mut self.watched) {
-            let shard = self.server.store.shard(&key);
+        let mut by_shard = vec![Vec::new(); self.shards().len()];
+        for (database, keys) in std::mem::take(&mut self.watched) {
+            for key in keys.into_keys() {
+                by_shard[self.server.store.index_of(&key)].push((database, key));
+            }
+        }
+        for (shard, keys) in self.shards().iter().zip(by_shard).filter(|(_, keys)| !keys.is_empty()) {
             // Nobody waits in a destructor.
-            shard.apply_with_then(Shard::forget_watch_in, (database, key), |()| ());
+            shard.apply_with_then(Shard::forget_watches, keys, |()| ());
         }
     }
 }

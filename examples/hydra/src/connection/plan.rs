@@ -285,12 +285,17 @@ impl Plan {
 
     /// Whether each of these shards has replied as often as it was asked.
     fn are_ready(&self, shards: &[usize]) -> bool {
-        let is_ready = |shard: &usize| {
-            let named = shards.iter().filter(|other| *other == shard).count();
-            self.batches[*shard].count() - self.merged[*shard] >= named
-        };
         // Pending replies come after the others, so this is rarely more than one look.
-        shards.iter().all(|shard| !self.batches[*shard].is_pending()) || shards.iter().all(is_ready)
+        if shards.iter().all(|shard| !self.batches[*shard].is_pending()) {
+            return true;
+        }
+        let mut left: Vec<_> =
+            self.batches.iter().zip(&self.merged).map(|(batch, merged)| batch.count() - merged).collect();
+        shards.iter().all(|shard| {
+            let is_ready = left[*shard] > 0;
+            left[*shard] -= usize::from(is_ready);
+            is_ready
+        })
     }
 
     fn merge_parts(&mut self, parts: std::ops::Range<usize>, is_sum: bool) {

@@ -68,11 +68,13 @@ impl Shard {
         to.ok();
     }
 
-    /// A client no longer watches a key of a database.
-    pub fn forget_watch_in(&mut self, (database, key): (u16, Vec<u8>)) {
+    /// A client no longer watches these keys of databases.
+    pub fn forget_watches(&mut self, keys: Vec<(u16, Vec<u8>)>) {
         let selected = self.selected;
-        self.select(database);
-        self.forget_watch(&key);
+        for (database, key) in keys {
+            self.select(database);
+            self.forget_watch(&key);
+        }
         self.select(selected);
     }
 

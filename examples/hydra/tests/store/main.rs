@@ -18,6 +18,7 @@ mod program;
 mod publishing;
 mod redis;
 mod refusals;
+mod requests;
 mod roles;
 mod servers;
 mod settings;
