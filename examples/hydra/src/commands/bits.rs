@@ -1,9 +1,8 @@
 //! BITOP.
 
-use crate::commands::fetching::{fetch_each, store, string};
+use crate::commands::fetching::{fetch_each, string};
 use crate::connection::Connection;
 use crate::protocol::refusal::{BITOP_NOT, Refusal, SYNTAX};
-use crate::store::value::Kind;
 
 #[derive(Clone, Copy)]
 enum Combination {
@@ -50,8 +49,9 @@ pub fn combine(connection: &mut Connection, arguments: &[&[u8]]) {
     match combined(connection, &arguments[3..], combination) {
         Err(refusal) => connection.refuse(&refusal),
         Ok(value) => {
-            store(connection, arguments[2], Kind::String, &value);
-            connection.plan.reply().length(value.len());
+            let length = value.len();
+            connection.store_string(arguments[2], value);
+            connection.plan.reply().length(length);
         }
     }
     connection.let_go(hold);

@@ -55,6 +55,13 @@ impl Connection {
         self.in_database(database, |connection| connection.ask_now(operation, key, arguments))
     }
 
+    /// Gives a key, whose shard is held, a string that may be long: it is not copied.
+    pub fn store_string(&mut self, key: &[u8], string: Vec<u8>) {
+        self.finish_pending();
+        let shard = &self.shards()[self.shard_of(key)];
+        shard.apply_with(Shard::store_string, (self.plan.database, key.to_vec(), string));
+    }
+
     /// Has something done in another database.
     pub fn in_database<T>(&mut self, database: u16, what: impl FnOnce(&mut Self) -> T) -> T {
         // What was asked before concerns the selected one.

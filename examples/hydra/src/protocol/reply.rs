@@ -26,6 +26,11 @@ impl<'a> Replies<'a> {
         self.to.extend_from_slice(bytes);
     }
 
+    /// Where such bytes are appended.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        self.to
+    }
+
     #[inline]
     pub fn integer(&mut self, number: i64) {
         self.line(b':', number);

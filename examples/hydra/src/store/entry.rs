@@ -71,6 +71,15 @@ impl Entry {
         Self::Packed(packed.into_boxed_slice())
     }
 
+    /// As `new`, without an expiry: a long string is not copied.
+    pub fn of_string(key: &[u8], mut string: Vec<u8>) -> Self {
+        if string.len() <= LARGEST_PACKED {
+            return Self::new(key, &string, None);
+        }
+        string.shrink_to_fit();
+        Self::Boxed(Box::new(Boxed { key: key.into(), value: Value::String(string), expiry: None, usage: 0 }))
+    }
+
     /// It has no elements yet.
     pub fn empty(key: &[u8], kind: Kind, expiry: Option<u64>) -> Self {
         Self::Packed(memory_after(head(key, expiry, (kind as u8) << KIND, 0)))

@@ -52,9 +52,7 @@ impl Shard {
     /// As `take`, but leaves the key where it is.
     pub fn fetch(&mut self, key: &[u8], to: &mut Replies<'_>) {
         if let Some(slot) = self.find_to_read(key) {
-            let mut encoded = Vec::new();
-            encode(self.database.table.at(slot), &mut encoded);
-            to.raw(&encoded);
+            encode(self.database.table.at(slot), to.bytes());
         }
     }
 
@@ -89,6 +87,17 @@ impl Shard {
             self.put_encoded(key, &Encoded { kind, key, value, expiry: None }, None);
         }
         to.ok();
+    }
+
+    /// Gives a key of a database a string, in place of what is there; none if it is empty. The shard is held for this.
+    pub fn store_string(&mut self, (database, key, string): (u16, Vec<u8>, Vec<u8>)) {
+        self.select(database);
+        if let Some(slot) = self.find(&key) {
+            self.remove(slot);
+        }
+        if !string.is_empty() {
+            self.insert(Entry::of_string(&key, string));
+        }
     }
 
     /// Replies with the keys that match a pattern, without the head of an array, because other shards have more.
