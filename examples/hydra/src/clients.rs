@@ -246,10 +246,10 @@ impl Clients {
         count
     }
 
-    /// The channels of this worker's clients that match a pattern.
-    pub fn channels(&mut self, pattern: Vec<u8>) -> Vec<Vec<u8>> {
-        let matching = self.channels.keys().filter(|channel| glob::matches(&pattern, channel));
-        matching.map(|channel| channel.to_vec()).collect()
+    /// The channels of this worker's clients, or those that match a pattern.
+    pub fn channels(&mut self, pattern: Option<Vec<u8>>) -> Vec<Vec<u8>> {
+        let is_match = |name: &[u8]| pattern.as_ref().is_none_or(|pattern| glob::matches(pattern, name));
+        self.channels.keys().filter(|name| is_match(name)).map(|name| name.to_vec()).collect()
     }
 
     /// How many clients of this worker have subscribed to each of these channels.

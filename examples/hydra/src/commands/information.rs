@@ -145,7 +145,7 @@ fn statistics(connection: &Connection, text: &mut String) {
         "total_connections_received" = all.received,
         "total_commands_processed" = all.commands,
         "rejected_connections" = all.rejected,
-        "pubsub_channels" = distinct(clients.map_all_with(Clients::channels, b"*".to_vec())),
+        "pubsub_channels" = distinct(clients.map_all_with(Clients::channels, None)),
         "pubsub_patterns" = distinct(clients.map_all(Clients::patterns)),
     );
     for (name, sum) in STATISTICS.iter().zip(sums(connection)).skip(1) {

@@ -81,7 +81,7 @@ pub fn pubsub(connection: &mut Connection, arguments: &[&[u8]]) {
     let subcommand = arguments[1].to_ascii_lowercase();
     match (subcommand.as_slice(), &arguments[2..]) {
         (b"channels", rest @ ([] | [_])) => {
-            let pattern = rest.first().map_or(&b"*"[..], |pattern| pattern).to_vec();
+            let pattern = rest.first().map(|pattern| pattern.to_vec());
             let channels = connection.server.clients.map_all_with(Clients::channels, pattern);
             let channels: BTreeSet<_> = channels.into_iter().flatten().collect();
             let mut reply = connection.plan.reply();

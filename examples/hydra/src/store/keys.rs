@@ -106,7 +106,7 @@ impl Shard {
         let mut found = Vec::new();
         let mut keys = Replies::new(&mut found, false);
         for entry in self.database.table.iter().filter(|entry| is_live(entry, now)) {
-            if pattern == b"*" || glob::matches(pattern, entry.key()) {
+            if glob::is_all(pattern) || glob::matches(pattern, entry.key()) {
                 keys.bulk(entry.key());
                 count += 1;
             }
@@ -125,7 +125,7 @@ impl Shard {
         let is_wanted = |entry: &&&Entry| {
             is_live(entry, now)
                 && is_of_kind(entry)
-                && (pattern == b"*" || glob::matches(pattern, entry.key()))
+                && (glob::is_all(pattern) || glob::matches(pattern, entry.key()))
         };
         let entries: Vec<_> = entries.iter().filter(is_wanted).collect();
         to.raw(&next.unwrap_or(u64::MAX).to_le_bytes());

@@ -50,7 +50,7 @@ impl<'a> Scan<'a> {
     }
 
     fn is_match(&self, name: &[u8]) -> bool {
-        self.pattern == b"*" || glob::matches(self.pattern, name)
+        glob::is_all(self.pattern) || glob::matches(self.pattern, name)
     }
 }
 

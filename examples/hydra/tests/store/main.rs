@@ -14,6 +14,7 @@ mod fractions;
 mod information;
 mod limits;
 mod manual;
+mod patterns;
 mod program;
 mod publishing;
 mod redis;
