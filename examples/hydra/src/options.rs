@@ -75,7 +75,7 @@ impl Options {
         let settings = Settings {
             port: self.port,
             unix_socket: self.unix_socket,
-            password: self.requirepass,
+            password: self.requirepass.into_bytes(),
             most_clients: self.maxclients as usize,
             databases: self.databases,
             maxmemory: self.maxmemory,

@@ -5,6 +5,7 @@ use crate::connection::{Connection, Stream};
 use crate::ending::{self, Ending, SIGNALS};
 use crate::open_files;
 use crate::protocol::parser::Limits;
+use crate::protocol::refusal::Refusal;
 use crate::report::{say, warn};
 use crate::settings::Settings;
 use crate::snapshot::{self, Saves};
@@ -104,8 +105,9 @@ impl Server {
     }
 
     /// Changes settings on all nodes, either all of them or none; returns the reason if one cannot be changed.
-    pub fn change_settings(&self, changes: Vec<(String, String)>) -> Option<String> {
-        self.changing.launch_with(change_settings, (self.clone(), changes))
+    pub fn change_settings(&self, changes: Vec<(String, Vec<u8>)>) -> Result<(), Refusal> {
+        let changed = self.changing.launch_with(change_settings, (self.clone(), changes));
+        changed.map_err(Refusal::from)
     }
 
     fn replace_settings(&self, settings: Settings) {
@@ -136,23 +138,21 @@ impl Server {
     }
 }
 
-fn change_settings((): &mut (), (server, changes): (Server, Vec<(String, String)>)) -> Option<String> {
+fn change_settings((): &mut (), (server, changes): (Server, Vec<(String, Vec<u8>)>)) -> Result<(), String> {
     let mut settings = server.settings.read().clone();
     let before = settings.most_clients;
     for (name, value) in changes {
-        if let Err(refusal) = settings.set(&name, &value) {
-            return Some(String::from_utf8_lossy(&refusal.0).into_owned());
-        }
+        settings.set(&name, &value)?;
     }
     let wanted = settings.most_clients;
     let most = if wanted > before { open_files::raise(wanted) } else { wanted };
     if most < wanted {
-        return Some(format!(
+        return Err(format!(
             "ERR CONFIG SET failed (possibly related to argument 'maxclients') - The operating system is not able to handle the specified number of clients, try with {most}"
         ));
     }
     server.replace_settings(settings);
-    None
+    Ok(())
 }
 
 /// Removes keys that have expired, without end.

@@ -1,7 +1,7 @@
 //! The settings of CONFIG GET and CONFIG SET.
 
 use crate::protocol::number;
-use crate::protocol::refusal::Refusal;
+use crate::protocol::refusal::{Refusal, quoting};
 use crate::store::eviction::{Eviction, Policy, SAMPLES};
 use crate::store::ranges::LONGEST_VALUE;
 use crate::store::value::Encodings;
@@ -13,7 +13,7 @@ pub struct Settings {
     pub port: u16,
     pub unix_socket: String,
     /// Empty if clients need no password.
-    pub password: String,
+    pub password: Vec<u8>,
     pub most_clients: usize,
     pub databases: u16,
     /// Bytes of all shards together; 0 for no limit.
@@ -75,9 +75,15 @@ fn only(value: &str, possible: &str, why: &str) -> Result<(), String> {
     }
 }
 
+/// Settings that only the command line has.
+const IMMUTABLE: [&str; 6] = ["databases", "dbfilename", "dir", "port", "proto-max-bulk-len", "unixsocket"];
+
+/// What comes before the name of a setting that is not changed.
+const FAILED: &str = "ERR CONFIG SET failed (possibly related to argument '";
+
 impl Settings {
     /// By the names that redis uses for them.
-    pub fn all(&self) -> Vec<(&'static str, String)> {
+    pub fn all(&self) -> Vec<(&'static str, Vec<u8>)> {
         let encodings = &self.encodings;
         let mut all = vec![
             ("appendonly", "no".to_owned()),
@@ -94,7 +100,6 @@ impl Settings {
             ("notify-keyspace-events", String::new()),
             ("port", self.port.to_string()),
             ("proto-max-bulk-len", LONGEST_VALUE.to_string()),
-            ("requirepass", self.password.clone()),
             ("save", String::new()),
             ("set-max-intset-entries", encodings.set_numbers.to_string()),
             ("set-max-listpack-entries", encodings.set_entries.to_string()),
@@ -113,19 +118,39 @@ impl Settings {
             ("zset-max-ziplist-entries", encodings.sorted_entries.to_string()),
             ("zset-max-ziplist-value", encodings.sorted_value.to_string()),
         ]);
+        let mut all: Vec<_> = all.into_iter().map(|(name, value)| (name, value.into_bytes())).collect();
+        all.push(("requirepass", self.password.clone()));
         all
     }
 
-    /// Changes the setting of this name.
+    /// The settings that a client wants to change. As in redis, all names are looked at before a value is.
     ///
     /// # Errors
-    /// If no setting of this name can be changed, or the value is not valid for it.
-    pub fn set(&mut self, given: &str, value: &str) -> Result<(), Refusal> {
-        let name = given.to_ascii_lowercase();
-        let fail = |why: String| {
-            let text = format!("ERR CONFIG SET failed (possibly related to argument '{name}') - {why}");
-            Err(Refusal::from(text))
-        };
+    /// If one does not exist, cannot be changed, or is named twice.
+    pub fn named<'a>(&self, given: impl Iterator<Item = &'a [u8]>) -> Result<Vec<&'static str>, Refusal> {
+        let (all, mut named) = (self.all(), Vec::new());
+        for given in given {
+            let found = all.iter().find(|(name, _)| given.eq_ignore_ascii_case(name.as_bytes()));
+            let unknown = "ERR Unknown option or number of arguments for CONFIG SET - '";
+            let (name, _) = found.ok_or_else(|| quoting(unknown, given, "'"))?;
+            if IMMUTABLE.contains(name) {
+                return Err(quoting(FAILED, given, "') - can't set immutable config"));
+            }
+            if named.contains(name) {
+                return Err(quoting(FAILED, given, "') - duplicate parameter"));
+            }
+            named.push(*name);
+        }
+        Ok(named)
+    }
+
+    /// Changes a setting that can be changed.
+    ///
+    /// # Errors
+    /// If the value is not valid for it.
+    pub fn set(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        // Only a password may be other than text: what is lost here makes all other values invalid.
+        let value = &*String::from_utf8_lossy(bytes);
         let encodings = &mut self.encodings;
         // Names with "ziplist" are those before redis 7.
         let outcome = match name.replace("ziplist", "listpack").as_str() {
@@ -134,7 +159,7 @@ impl Settings {
             "notify-keyspace-events" => only(value, "", "there are no events of keys"),
             "tcp-keepalive" => only(value, "0", "connections are not probed"),
             "timeout" => only(value, "0", "connections of idle clients are not closed"),
-            "requirepass" => put(&mut self.password, Ok(value.to_owned())),
+            "requirepass" => put(&mut self.password, Ok(bytes.to_owned())),
             "maxclients" => put(&mut self.most_clients, count(value, 1, u32::MAX.into())),
             "maxmemory" => put(&mut self.maxmemory, memory(value)),
             "maxmemory-policy" => {
@@ -154,16 +179,9 @@ impl Settings {
             "set-max-listpack-value" => put(&mut encodings.set_value, memory(value)),
             "zset-max-listpack-entries" => put(&mut encodings.sorted_entries, count(value, 0, i64::MAX)),
             "zset-max-listpack-value" => put(&mut encodings.sorted_value, memory(value)),
-            _ if self.all().iter().any(|(other, _)| *other == name) => {
-                Err("can't set immutable config".to_owned())
-            }
-            _ => {
-                return Err(Refusal::from(format!(
-                    "ERR Unknown option or number of arguments for CONFIG SET - '{given}'"
-                )));
-            }
+            _ => Ok(()),
         };
-        outcome.or_else(fail)
+        outcome.map_err(|why| format!("{FAILED}{name}') - {why}"))
     }
 
     /// How much memory each of this many shards may take.
@@ -177,7 +195,7 @@ impl Default for Settings {
         Self {
             port: 6379,
             unix_socket: String::new(),
-            password: String::new(),
+            password: Vec::new(),
             most_clients: 10_000,
             databases: 16,
             maxmemory: 0,

@@ -32,23 +32,21 @@ pub fn config(connection: &mut Connection, arguments: &[&[u8]]) {
             reply.map(found.len());
             for (name, value) in found {
                 reply.bulk(name);
-                reply.bulk(value.as_bytes());
+                reply.bulk(&value);
             }
         }
         (b"set", pairs @ [_, _, ..]) if pairs.len().is_multiple_of(2) => {
             connection.finish_pending();
-            let mut changes: Vec<(String, String)> = Vec::new();
-            for pair in pairs.chunks_exact(2) {
-                let [name, value] = [pair[0], pair[1]].map(|text| String::from_utf8_lossy(text).into_owned());
-                if changes.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
-                    let why = "CONFIG SET failed (possibly related to argument";
-                    return connection.refuse(&format!("ERR {why} '{name}') - duplicate parameter").into());
-                }
-                changes.push((name, value));
-            }
-            match connection.server.change_settings(changes) {
-                None => connection.plan.reply().ok(),
-                Some(why) => connection.refuse(&why.into()),
+            let pairs = pairs.chunks_exact(2);
+            let named = connection.server.settings.read().named(pairs.clone().map(|pair| pair[0]));
+            let changed = named.and_then(|names| {
+                let changes =
+                    names.into_iter().zip(pairs).map(|(name, pair)| (name.to_owned(), pair[1].to_vec()));
+                connection.server.change_settings(changes.collect())
+            });
+            match changed {
+                Ok(()) => connection.plan.reply().ok(),
+                Err(refusal) => connection.refuse(&refusal),
             }
         }
         (b"resetstat", []) => {

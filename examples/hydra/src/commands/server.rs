@@ -85,7 +85,7 @@ pub fn auth(connection: &mut Connection, arguments: &[&[u8]]) {
 
 fn authenticate(connection: &mut Connection, user: &[u8], password: &[u8]) -> Result<(), Refusal> {
     let expected = connection.server.settings.read().password.clone();
-    if user != b"default" || !expected.is_empty() && !is_same(password, expected.as_bytes()) {
+    if user != b"default" || !expected.is_empty() && !is_same(password, &expected) {
         return Err(WRONG_PASSWORD);
     }
     connection.is_authenticated = true;

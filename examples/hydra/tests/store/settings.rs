@@ -59,3 +59,44 @@ fn settings_are_shown_under_the_names_that_were_asked_for() {
         assert_eq!(client.say(&format!("CONFIG GET {patterns}")), shown, "{patterns}");
     }
 }
+
+/// As redis 7.0.15 replies.
+#[test]
+fn names_and_values_that_are_no_text_are_refused_or_kept_byte_by_byte() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let mut set = |words: &[&[u8]]| client.ask(&[&[&b"CONFIG"[..], b"SET"], words].concat());
+    let unknown = |name: &[u8]| {
+        [b"-ERR Unknown option or number of arguments for CONFIG SET - '", name, b"'\r\n"].concat()
+    };
+    let failed = |name: &str, why: &str| {
+        format!("-ERR CONFIG SET failed (possibly related to argument '{name}') - {why}\r\n").into_bytes()
+    };
+    for (words, expected) in [
+        (&[&b"a\xff"[..], b"1"][..], unknown(b"a\xff")),
+        (&[b"maxmemory\0x", b"1"], unknown(b"maxmemory")),
+        (&[b"maxmemory", b"100\xff"], failed("maxmemory", "argument must be a memory value")),
+        (&[b"maxclients", b"\xff"], failed("maxclients", "argument couldn't be parsed into an integer")),
+        // Names are looked at before values, one after another.
+        (&[b"a\xff", b"1", b"a\xfe", b"1"], unknown(b"a\xff")),
+        (&[b"maxmemory", b"x", b"a\xfe", b"1"], unknown(b"a\xfe")),
+        (&[b"Foo", b"1", b"Timeout", b"0", b"timeout", b"0"], unknown(b"Foo")),
+        (&[b"timeout", b"0", b"TimeOut", b"0"], failed("TimeOut", "duplicate parameter")),
+        (&[b"timeout", b"5", b"DATABASES", b"5"], failed("DATABASES", "can't set immutable config")),
+        (&[b"requirepass", b"\xff\xfe"], b"+OK\r\n".to_vec()),
+    ] {
+        assert_eq!(
+            set(words).escape_ascii().to_string(),
+            expected.escape_ascii().to_string(),
+            "{}",
+            words.concat().escape_ascii()
+        );
+    }
+    assert_eq!(
+        client.ask(&[b"CONFIG", b"GET", b"requirepass"]),
+        b"*2\r\n$11\r\nrequirepass\r\n$2\r\n\xff\xfe\r\n"
+    );
+    let mut other = server.client();
+    assert!(other.ask(&[b"AUTH", b"\xff\xff"]).starts_with(b"-WRONGPASS"));
+    assert_eq!(other.ask(&[b"AUTH", b"\xff\xfe"]), b"+OK\r\n");
+}
