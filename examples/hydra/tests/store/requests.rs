@@ -4,6 +4,7 @@ use crate::client::{Client, request};
 use crate::servers::{Directory, Server};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::thread;
 
 /// More keys than requests that a command may take.
 const KEYS: usize = 4000;
@@ -115,7 +116,7 @@ fn the_first_of_many_keys_that_has_something_is_the_one_to_pop_from() {
     }
     // One that is no list is refused if no list comes before it.
     client.say("SET list:3 text");
-    assert!(ask(&mut client, &lmpop, &keys[..], "LEFT").starts_with("*2\r\n$6\r\nlist:0\r\n"));
+    assert!(ask(&mut client, &lmpop, &keys, "LEFT").starts_with("*2\r\n$6\r\nlist:0\r\n"));
     client.say("DEL list:0 list:1 list:2");
     assert!(ask(&mut client, &lmpop, &keys, "LEFT").starts_with("-WRONGTYPE"));
     client.say("DEL list:3");
@@ -124,9 +125,17 @@ fn the_first_of_many_keys_that_has_something_is_the_one_to_pop_from() {
 
 #[test]
 fn large_values_of_several_shards_that_come_piece_by_piece_are_combined() {
-    let server = Server::start(&[]);
+    combine_large_values(&Server::start(&[]));
+}
+
+#[test]
+fn large_values_of_other_nodes_are_combined() {
+    combine_large_values(&Server::start_rack(2));
+}
+
+fn combine_large_values(server: &Server) {
     let mut client = server.client();
-    // 600 KB each, so that a shard replies one or two at a time; every set has the members of the sets after it.
+    // So large that a shard replies one or two at a time; every set has the members of the sets after it.
     let sets: Vec<_> = (0..12).map(|number| format!("set:{number}")).collect();
     let member = |number: usize| [number.to_string().as_bytes(), &[b'a'; 300_000]].concat();
     for (at, key) in sets.iter().enumerate() {
@@ -147,6 +156,26 @@ fn large_values_of_several_shards_that_come_piece_by_piece_are_combined() {
     assert_eq!(client.say("GETRANGE target 399999 399999").as_bytes(), "$1\r\n\u{fffd}\r\n".as_bytes());
     assert_eq!(client.say("BITCOUNT target 0 399999"), ":3200000\r\n");
     assert_eq!(client.say("BITCOUNT target 400010 400010"), ":1\r\n");
+}
+
+#[test]
+fn large_values_that_come_piece_by_piece_are_of_one_moment() {
+    let server = Server::start(&[]);
+    let texts: Vec<_> = (0..8).map(|number| format!("text:{number}")).collect();
+    let set_all = |client: &mut Client, value: u8| {
+        let text = vec![value; 600_000];
+        let pairs = texts.iter().flat_map(|key| [key.as_bytes(), &text]);
+        assert_eq!(client.ask(&[&b"MSET"[..]].into_iter().chain(pairs).collect::<Vec<_>>()), b"+OK\r\n");
+    };
+    let (mut writer, mut reader) = (server.client(), server.client());
+    set_all(&mut writer, 0);
+    thread::scope(|scope| {
+        scope.spawn(|| (0..40).for_each(|value| set_all(&mut writer, value)));
+        for _ in 0..40 {
+            assert_eq!(ask(&mut reader, "BITOP XOR target", &texts, ""), ":600000\r\n");
+            assert_eq!(reader.say("BITCOUNT target"), ":0\r\n", "all texts were the same");
+        }
+    });
 }
 
 #[test]
