@@ -53,7 +53,14 @@ impl Membership {
         if let Some(job) = variable("SLURM_PROCID").and(slurm(variable)?) {
             return Ok(Some(job));
         }
-        mpi(variable)
+        match (mpi(variable)?, variable("GOSSAMER_NODE")) {
+            // Each of these processes would be a program of its own.
+            (None, Some(node)) => Err(format!(
+                "GOSSAMER_NODE={node} is set but GOSSAMER_NODES is not: set it to the addresses of all nodes (host:port,…), \
+                 the same for each, or start this process without GOSSAMER_NODE to run it alone"
+            )),
+            (found, _) => Ok(found),
+        }
     }
 }
 
@@ -296,6 +303,8 @@ mod tests {
         for (variables, expected) in [
             (vec![("GOSSAMER_NODES", "a:1,b")], "`b` is neither `host:port` nor"),
             (vec![list], "GOSSAMER_NODE (0 for the first) is not"),
+            (vec![("GOSSAMER_NODE", "1")], "GOSSAMER_NODE=1 is set but GOSSAMER_NODES is not"),
+            (vec![("GOSSAMER_NODE", "1"), TOKEN], "GOSSAMER_NODE=1 is set but GOSSAMER_NODES is not"),
             (vec![list, ("GOSSAMER_NODE", "2"), TOKEN], "lists 2 nodes: the first is 0"),
             (vec![list, ("GOSSAMER_NODE", "x"), TOKEN], "GOSSAMER_NODE=\"x\" is not a whole number"),
             (vec![list, ("GOSSAMER_NODE", "1")], "GOSSAMER_TOKEN is not"),

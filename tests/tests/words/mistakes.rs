@@ -3,6 +3,7 @@
 use gossamer::{Config, Latch, Reason, Trustee, entrust, rack, spawn, spawn_local};
 use integration_tests::{in_child, in_runtime, on_nodes, panic_text, workers};
 use std::panic;
+use std::process::Command;
 use std::rc::Rc;
 use std::sync::Mutex;
 
@@ -38,6 +39,19 @@ fn outside_of_a_runtime_the_callers_line_is_named_and_what_starts_one() {
             }
         },
     );
+    assert!(ended.status.success(), "{}", ended.errors);
+}
+
+#[test]
+fn a_process_with_a_number_and_no_list_of_nodes_does_not_run_alone() {
+    let numbered = |child: &mut Command| {
+        child.env("GOSSAMER_NODE", "1").env_remove("GOSSAMER_NODES");
+    };
+    let ended = in_child(numbered, || {
+        let error = gossamer::try_run(workers(1), || ()).unwrap_err().to_string();
+        let advice = ["GOSSAMER_NODE=1 is set", "GOSSAMER_NODES is not", "addresses of all nodes", "without"];
+        assert!(advice.iter().all(|part| error.contains(part)), "{error}");
+    });
     assert!(ended.status.success(), "{}", ended.errors);
 }
 
