@@ -67,6 +67,7 @@
 //! nanoseconds of work and about a microsecond there and back, between nodes more. Batched operations cost a few
 //! nanoseconds for each element.
 
+mod alignment;
 mod call_id;
 mod combining;
 mod debug;

@@ -2,9 +2,9 @@
 
 use crate::layouts;
 use fastrand::Rng;
-use gossamer::Trustee;
-use gossamer::collections::{self, DistVec, Layout};
-use integration_tests::{in_runtime, on_nodes, panic_text};
+use gossamer::collections::{self, DistVec, Frontier, Layout, Outgoing};
+use gossamer::{Runtime, Trustee};
+use integration_tests::{in_runtime, on_nodes, panic_text, workers};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -322,13 +322,26 @@ fn panics() {
 fn vectors_that_lie_apart_are_not_zipped() {
     in_runtime(2, || {
         let blocks = DistVec::filled(10, 0);
-        for other in [
-            DistVec::filled(Layout::cyclic(10), 0),
-            DistVec::filled(11, 0),
-            DistVec::filled(Layout::block(10).on(&[Trustee::all()[1], Trustee::all()[0]]), 0),
+        let elsewhere = Runtime::start(workers(2)).unwrap();
+        for (other, differs) in [
+            (DistVec::filled(Layout::cyclic(10), 0), "one with 10 in turn over 2 workers"),
+            (DistVec::filled(11, 0), "one with 11 in blocks of 6 over 2 workers"),
+            (
+                DistVec::filled(Layout::block(10).on(&[Trustee::all()[1], Trustee::all()[0]]), 0),
+                "one on other workers (part 0 of the first is on worker 0, that of the second on worker 1)",
+            ),
+            (
+                elsewhere.spawn(|| DistVec::filled(10, 0)).join(),
+                "(part 0 of the first is on worker 0, that of the second on a worker of another runtime)",
+            ),
         ] {
             let text = panic_text(|| blocks.par_zip(&other, |_, _, _| ()));
-            assert!(text.contains("the same layout on the same workers"), "{text}");
+            assert!(text.contains("10 elements in blocks of 5 over 2 workers is zipped with "), "{text}");
+            assert!(text.contains("the same layout on the same workers") && text.contains(differs), "{text}");
+            let text = panic_text(|| {
+                _ = Frontier::of(&blocks).par_for_each(&other, |_, _, _: &i32, _: &mut Outgoing<u8>| ())
+            });
+            assert!(text.contains("the same layout on the same workers") && text.contains(differs), "{text}");
         }
         assert!(panic_text(|| blocks.par_zip(&blocks, |_, _, _| ())).contains("cannot be borrowed twice"));
     });

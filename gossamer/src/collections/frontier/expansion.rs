@@ -1,5 +1,6 @@
 //! [`Expansion`]: a round of a [`Frontier`](crate::collections::Frontier).
 
+use crate::collections::alignment::{are_aligned, difference};
 use crate::collections::frontier::marks::Marker;
 use crate::collections::frontier::outgoing::Outgoing;
 use crate::collections::near::are_same;
@@ -68,12 +69,11 @@ where
     #[track_caller]
     pub(super) fn new(vector: &'a DistVec<T>, rows: &'a DistVec<R>, expand: F, arguments: C) -> Self {
         assert!(
-            vector.spread == rows.spread && vector.trustees() == rows.trustees(),
-            "a front of a `DistVec` with {} elements {}, and rows of one with {} {}: both are to have the same layout on the same workers",
+            are_aligned(vector, rows),
+            "a front of a `DistVec` with {} elements {}, and rows of one {}: both are to have the same layout on the same workers",
             vector.len(),
             vector.spread.words(),
-            rows.len(),
-            rows.spread.words(),
+            difference(vector, rows),
         );
         assert!(
             !are_same(vector, rows),

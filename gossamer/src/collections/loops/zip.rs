@@ -1,5 +1,6 @@
 //! [`DistVec::par_zip`]: visiting two vectors side by side.
 
+use crate::collections::alignment::{are_aligned, difference};
 use crate::collections::element_loop::take_turn;
 use crate::collections::near::are_same;
 use crate::collections::parts::OwnPart;
@@ -96,12 +97,11 @@ impl<T: 'static> DistVec<T> {
     {
         require_fiber("par_zip");
         assert!(
-            self.spread == other.spread && self.trustees() == other.trustees(),
-            "a `DistVec` with {} elements {} is zipped with one with {} {}: both are to have the same layout on the same workers",
+            are_aligned(self, other),
+            "a `DistVec` with {} elements {} is zipped with one {}: both are to have the same layout on the same workers",
             self.len(),
             self.spread.words(),
-            other.len(),
-            other.spread.words(),
+            difference(self, other),
         );
         assert!(
             !are_same(self, other),
