@@ -33,6 +33,7 @@ use crate::worker::fibers::readiness::Direction;
 use signal_hook::consts;
 use signal_hook::{SigId, flag, low_level};
 use std::fmt;
+use std::future::Future;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -211,7 +212,7 @@ impl fmt::Debug for Signals {
 }
 
 /// Waits for Ctrl-C (SIGINT), from now on. To wait for several signals, or to miss none between two calls, make a
-/// [`Signals`].
+/// [`Signals`]. [`ctrl_c_async`] is the same as a future.
 ///
 /// ```no_run
 /// # fn serve() {}
@@ -231,8 +232,34 @@ pub fn ctrl_c() -> io::Result<()> {
     Signals::new([SignalKind::INTERRUPT])?.recv().map(drop)
 }
 
+/// Like [`ctrl_c`], as a future for any executor, so that other events may end the wait. Ctrl-C is taken over by the
+/// call itself, not by the first poll.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// # fn serve() {}
+/// #[gossamer::main]
+/// fn main() -> std::io::Result<()> {
+///     drop(gossamer::spawn(serve)); // cancelled when `main` returns
+///     match gossamer::timeout(Duration::from_secs(3600), gossamer::signal::ctrl_c_async()) {
+///         Ok(pressed) => pressed,
+///         Err(_) => Ok(()), // an hour is enough
+///     }
+/// }
+/// ```
+///
+/// # Errors
+/// Like [`Signals::new`] and [`Signals::recv`].
+///
+/// # Panics
+/// On node 0 of a rack, in a delegated closure or a callback, which cannot wait.
+pub fn ctrl_c_async() -> impl Future<Output = io::Result<()>> + Send {
+    first_of(SignalKind::INTERRUPT)
+}
+
 /// Waits for SIGTERM, from now on. To wait for several signals, or to miss none between two calls, make a
-/// [`Signals`].
+/// [`Signals`]. [`terminate_async`] is the same as a future.
 ///
 /// ```no_run
 /// # fn serve() {}
@@ -250,6 +277,38 @@ pub fn ctrl_c() -> io::Result<()> {
 /// In a delegated closure or a callback, which cannot wait.
 pub fn terminate() -> io::Result<()> {
     Signals::new([SignalKind::TERMINATE])?.recv().map(drop)
+}
+
+/// Like [`terminate`], as a future for any executor, so that other events may end the wait. SIGTERM is taken over by
+/// the call itself, not by the first poll.
+///
+/// ```no_run
+/// # fn serve() {}
+/// #[gossamer::main]
+/// fn main() -> std::io::Result<()> {
+///     use gossamer::signal::{ctrl_c_async, terminate_async};
+///     drop(gossamer::spawn(serve)); // cancelled when `main` returns
+///     gossamer::select! {
+///         pressed = ctrl_c_async() => pressed,
+///         told = terminate_async() => told,
+///     }
+/// }
+/// ```
+///
+/// # Errors
+/// Like [`Signals::new`] and [`Signals::recv`].
+///
+/// # Panics
+/// On node 0 of a rack, in a delegated closure or a callback, which cannot wait.
+pub fn terminate_async() -> impl Future<Output = io::Result<()>> + Send {
+    first_of(SignalKind::TERMINATE)
+}
+
+/// The next signal of a kind, from this call on. The kind is taken over before the future is made, since a poll should
+/// not wait for other nodes.
+fn first_of(kind: SignalKind) -> impl Future<Output = io::Result<()>> + Send {
+    let signals = Signals::new([kind]);
+    async move { signals?.recv_async().await.map(drop) }
 }
 
 /// On node 0: makes the other nodes ignore these signals.

@@ -1,6 +1,6 @@
 //! `gossamer::signal`: signals as events. Each test has a process of its own.
 
-use gossamer::signal::{SignalKind, Signals, ctrl_c, terminate};
+use gossamer::signal::{SignalKind, Signals, ctrl_c, ctrl_c_async, terminate, terminate_async};
 use gossamer::spawn;
 use integration_tests::{isolated, on_nodes, workers};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,6 +74,27 @@ fn ctrl_c_and_sigterm_have_calls_of_their_own() {
                 }
                 waiting.join();
             }
+        });
+    });
+}
+
+#[test]
+fn a_time_or_another_event_ends_the_wait_for_ctrl_c_and_sigterm() {
+    isolated(|| {
+        on_nodes(2, 1, || {
+            let short = std::time::Duration::from_millis(1);
+            assert!(gossamer::timeout(short, ctrl_c_async()).is_err());
+            assert!(gossamer::timeout(short, terminate_async()).is_err());
+            // Taken over by the call, before anybody polls.
+            let (pressed, told) = (ctrl_c_async(), terminate_async());
+            send(SignalKind::TERMINATE);
+            gossamer::select! {
+                _ = pressed => panic!("nobody has pressed it"),
+                outcome = told => outcome.unwrap(),
+            }
+            let pressed = ctrl_c_async();
+            send(SignalKind::INTERRUPT);
+            gossamer::block_on(pressed).unwrap();
         });
     });
 }
