@@ -11,8 +11,13 @@ use std::sync::{Mutex, PoisonError};
 const GROUPS: usize = 100;
 /// Parts of the paths of files that are not the program's: those of this library, of the crates that switch and walk
 /// stacks, and of the standard library.
-const LIBRARY_FILES: [&str; 4] =
-    [concat!(env!("CARGO_MANIFEST_DIR"), "/src/"), "/corosensei-", "/backtrace-", "/rustc/"];
+const LIBRARY_FILES: [&str; 5] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/src/"),
+    "/corosensei-",
+    "/backtrace-",
+    "/rustc/",
+    "/rustlib/src/rust/library/",
+];
 /// The same, as names of functions, for programs without debug information.
 const LIBRARY_CRATES: [&str; 6] = ["gossamer", "corosensei", "backtrace", "std", "core", "alloc"];
 /// The first function on the stack of a fiber; below it are those of the worker.

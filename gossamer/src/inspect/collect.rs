@@ -9,7 +9,7 @@ use crate::lane::constant::ClosurePath;
 use crate::lane::place::Places;
 use crate::lane::property::Root;
 use crate::sys::fibers::fiber::FiberState;
-use crate::sys::fibers::wait::{FiberName, WaitsOn};
+use crate::sys::fibers::wait::{FiberName, WaitsOn, is_in_std};
 use crate::worker::shared::Shared;
 use crate::worker::watch::record::{FiberRecord, WorkerRecord, records};
 use std::any::type_name;
@@ -201,10 +201,10 @@ fn closure(name: &str) -> String {
     format!("`{}`{}", ClosurePath(name), Places(name))
 }
 
-/// A line of the program; `None` for one of this library, whose functions do not all know their callers.
+/// A line of the program; `None` for one of this library or of std, whose functions do not all know their callers.
 fn place(at: &Location<'_>) -> Option<String> {
     let library = file!().strip_suffix("inspect/collect.rs").unwrap_or_default();
-    (!at.file().starts_with(library)).then(|| at.to_string())
+    (!at.file().starts_with(library) && !is_in_std(at)).then(|| at.to_string())
 }
 
 /// A fiber, as one of those that wait for each other, if it can be one.

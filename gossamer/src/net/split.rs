@@ -139,10 +139,12 @@ impl<S> Read for ReadHalf<S>
 where
     for<'a> &'a S: Read,
 {
+    #[track_caller]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         (&*self.0).read(buffer)
     }
 
+    #[track_caller]
     fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         (&*self.0).read_vectored(buffers)
     }
@@ -152,10 +154,12 @@ impl<S: Duplex> Write for WriteHalf<S>
 where
     for<'a> &'a S: Write,
 {
+    #[track_caller]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         (&*self.stream).write(bytes)
     }
 
+    #[track_caller]
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         (&*self.stream).write_vectored(buffers)
     }

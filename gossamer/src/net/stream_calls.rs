@@ -176,20 +176,24 @@ macro_rules! stream_calls {
         }
 
         impl std::io::Read for $stream {
+            #[track_caller]
             fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
                 (&*self).read(buffer)
             }
 
+            #[track_caller]
             fn read_vectored(&mut self, buffers: &mut [std::io::IoSliceMut<'_>]) -> std::io::Result<usize> {
                 (&*self).read_vectored(buffers)
             }
         }
 
         impl std::io::Write for $stream {
+            #[track_caller]
             fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
                 (&*self).write(bytes)
             }
 
+            #[track_caller]
             fn write_vectored(&mut self, buffers: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
                 (&*self).write_vectored(buffers)
             }

@@ -34,7 +34,7 @@ pub(crate) fn own_socket() -> InspectionSocket {
 }
 
 /// The first fibers for which this holds, once there are some.
-fn fibers(are_meant: impl Fn(&FiberGroup) -> bool) -> FiberGroup {
+pub(crate) fn fibers(are_meant: impl Fn(&FiberGroup) -> bool) -> FiberGroup {
     loop {
         let all = reports().into_iter().flat_map(|report| report.fibers);
         if let Some(found) = all.into_iter().find(&are_meant) {

@@ -11,4 +11,5 @@ mod runtimes;
 mod said;
 mod stalls;
 mod thread_locals;
+mod through_std;
 mod wakers;

@@ -42,6 +42,13 @@ impl Wait {
     }
 }
 
+/// Whether a call was made by the standard library, for a method of a trait such as `read_line`: which line of the
+/// program called that, only a backtrace knows.
+pub(crate) fn is_in_std(at: &Location<'_>) -> bool {
+    // The second, where the sources of the standard library are installed.
+    at.file().starts_with("/rustc/") || at.file().contains("/rustlib/src/rust/library/")
+}
+
 /// A wait for the answer of a trustee, as the hot path notes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnswerWait {

@@ -2,6 +2,7 @@
 
 use crate::lane::context::ServedView;
 use crate::structures::static_ref::StaticRef;
+use crate::sys::fibers::wait::is_in_std;
 use crate::sys::threads::procfs::ThreadFiles;
 use std::panic::Location;
 use std::sync::OnceLock;
@@ -91,8 +92,7 @@ impl View {
             (Some(operation), _) => Some(format!("the delegated closure {operation}")),
             (None, Some(place)) => {
                 // Maybe of the fiber before or behind it, if the worker goes on meanwhile.
-                // A trait's method of std calls for others: that line helps nobody.
-                let call = self.called.get().filter(|at| !at.file().starts_with("/rustc/"));
+                let call = self.called.get().filter(|at| !is_in_std(at));
                 let call = call.map(|at| format!(", since its call at {at}"));
                 Some(format!("the fiber spawned at {place}{}", call.unwrap_or_default()))
             }
