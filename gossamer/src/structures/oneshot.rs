@@ -56,6 +56,11 @@ pub(crate) fn channel<T>() -> (OneshotSender<T>, OneshotReceiver<T>) {
 }
 
 impl<T> OneshotSender<T> {
+    /// Whether the receiver exists.
+    pub(crate) fn is_awaited(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Gives the value and wakes the receiver.
     pub(crate) fn send(self, value: T) {
         // SAFETY: N2: the state is not DONE, since only this call sets it, and it consumes the sender.

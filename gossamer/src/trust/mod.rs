@@ -33,6 +33,7 @@ mod replicated;
 mod replies;
 mod returned;
 mod scope;
+mod scope_failures;
 mod shard_batch;
 mod sharded;
 mod snapshot;

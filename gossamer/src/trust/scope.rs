@@ -23,6 +23,7 @@ use crate::trust::cancel::Canceller;
 use crate::trust::job::run_job;
 use crate::trust::join::refuse_while_unwinding;
 use crate::trust::local::{on_worker, submit};
+use crate::trust::scope_failures::Failures;
 use crate::trust::spawn::refuses_fibers;
 use crate::worker::{Worker, require_fiber, with_worker};
 use std::cell::{Cell, RefCell};
@@ -72,17 +73,17 @@ where
     require_fiber("scope");
     let fiber = on_worker("scope", advice, Worker::running);
     refuse_while_unwinding("opens a scope", "open it before");
-    let (children, failed) = (RefCell::default(), RefCell::default());
-    let state = Rc::new(ScopeState { fiber, children, cancelled: Cell::new(false), failed });
+    let (children, failures) = (RefCell::default(), RefCell::default());
+    let state = Rc::new(ScopeState { fiber, children, cancelled: Cell::new(false), failures });
     let scope = Scope { state, scope: PhantomData, env: PhantomData };
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
     if scope.state.wait() && outcome.is_ok() {
         // Its fibers may have ended in the middle of their work.
         with_worker(Worker::unwind_if_cancelled);
     }
-    match (outcome, scope.state.take_failure()) {
+    match (outcome, scope.state.failures.take().message()) {
         (Err(payload), _) => panic::resume_unwind(payload),
-        (Ok(_), Some(error)) => panic!("{error}"),
+        (Ok(_), Some(message)) => panic!("{message}"),
         (Ok(result), None) => result,
     }
 }
@@ -104,7 +105,7 @@ struct ScopeState {
     /// The fibers were told that the waiting fiber is cancelled.
     cancelled: Cell<bool>,
     /// Fibers that panicked or could not start, and were not joined.
-    failed: RefCell<Vec<(JobId, DelegationError)>>,
+    failures: RefCell<Failures>,
 }
 
 /// The fibers of a scope whose job is neither over nor dropped (A5), each in a place of its own.
@@ -168,7 +169,7 @@ impl<'scope> Scope<'scope, '_> {
                     // Captured as one: so a job that never begins also drops them in this order (A5).
                     let (f, sender, running) = identity(parts);
                     let tell = |outcome: Result<U, DelegationError>| {
-                        running.state.note(id, outcome.as_ref().err());
+                        running.state.note(id, outcome.as_ref().err(), sender.is_awaited());
                         sender.send(outcome);
                     };
                     run_job(f, start, origin, tell);
@@ -183,7 +184,8 @@ impl<'scope> Scope<'scope, '_> {
                 here.cancel_job(here.index, id);
             }
             let pending = Pending::new(receiver, origin);
-            ScopedJoinHandle { pending, canceller: Canceller::here(here, id), id, state, scope: PhantomData }
+            let claim = JoinClaim { id, state };
+            ScopedJoinHandle { pending, canceller: Canceller::here(here, id), claim, scope: PhantomData }
         })
     }
 }
@@ -240,18 +242,10 @@ impl ScopeState {
     }
 
     /// Notes the outcome of a fiber, in case nobody joins it.
-    fn note(&self, job: JobId, error: Option<&DelegationError>) {
-        let failure = error.filter(|error| *error.reason() != Reason::Cancelled);
-        self.failed.borrow_mut().extend(failure.map(|error| (job, error.clone())));
-    }
-
-    /// The fiber was joined: its joiner has the outcome.
-    fn forget(&self, job: JobId) {
-        self.failed.borrow_mut().retain(|(other, _)| *other != job);
-    }
-
-    fn take_failure(&self) -> Option<DelegationError> {
-        self.failed.take().into_iter().next().map(|(_, error)| error)
+    fn note(&self, job: JobId, error: Option<&DelegationError>, is_joinable: bool) {
+        if let Some(error) = error.filter(|error| *error.reason() != Reason::Cancelled) {
+            self.failures.borrow_mut().note(job, error.clone(), is_joinable);
+        }
     }
 }
 
@@ -282,9 +276,20 @@ impl Drop for Running {
 pub struct ScopedJoinHandle<'scope, U> {
     pending: Pending<U>,
     canceller: Canceller,
+    claim: JoinClaim,
+    scope: PhantomData<&'scope ()>,
+}
+
+/// Of a handle: that its fiber may still be joined.
+struct JoinClaim {
     id: JobId,
     state: Rc<ScopeState>,
-    scope: PhantomData<&'scope ()>,
+}
+
+impl Drop for JoinClaim {
+    fn drop(&mut self) {
+        self.state.failures.borrow_mut().drop_handle(self.id);
+    }
 }
 
 impl<U> ScopedJoinHandle<'_, U> {
@@ -335,7 +340,7 @@ impl<U> ScopedJoinHandle<'_, U> {
         refuse_while_unwinding("joins a fiber", "join it before");
         let on = self.canceller.awaited().unwrap_or(WaitsOn::Event);
         let outcome = self.pending.try_wait_as(Wait::in_call("join").on(on));
-        self.state.forget(self.id);
+        self.claim.state.failures.borrow_mut().forget(self.claim.id);
         outcome
     }
 

@@ -11,5 +11,6 @@ mod names;
 mod refused;
 mod replicated;
 mod replies;
+mod scope_failures;
 mod shards;
 mod weak;
