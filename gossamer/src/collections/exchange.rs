@@ -1,6 +1,6 @@
 //! All-to-all exchange of values between workers: a run for each pair.
 
-use crate::collections::layout::Spread;
+use crate::collections::layout::{Spread, require_length};
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
@@ -107,8 +107,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     pub fn with_layout(&self, layout: impl Into<Layout>) -> DistVec<T> {
         require_fiber("with_layout");
         let (trustees, spread) = layout.into().spread();
-        let (len, there) = (spread.len(), self.len());
-        assert!(len == there, "a layout of {len} elements for {there} of them");
+        require_length(spread, self.len());
         let arrivals = self.send_all(&trustees, spread);
         let keep = const {
             |(part, from, spread, arrived): (usize, Spread, Spread, Trust<ArrivedRuns<T>>)| {

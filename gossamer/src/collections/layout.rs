@@ -103,6 +103,16 @@ impl From<usize> for Layout {
     }
 }
 
+/// Checks that a layout is for as many elements as there are.
+#[track_caller]
+pub(super) fn require_length(spread: Spread, there: usize) {
+    let len = spread.len();
+    assert!(
+        len == there,
+        "a layout for {len} elements, where there are {there}: it says where elements are, so make it for as many"
+    );
+}
+
 /// These workers, or all of all nodes if none are named. (A closure of `unwrap_or_else` would be named as the caller.)
 #[track_caller]
 pub(super) fn or_all(trustees: Option<Vec<Trustee>>) -> Vec<Trustee> {

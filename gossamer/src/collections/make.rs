@@ -1,7 +1,7 @@
 //! Making a [`DistVec`]: each worker makes its own elements.
 
 use crate::collections::element_loop::{BETWEEN, TURN};
-use crate::collections::layout::Spread;
+use crate::collections::layout::{Spread, require_length};
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
@@ -182,8 +182,7 @@ impl<T: NoRef> DistVec<T> {
     pub fn from_vec(layout: impl Into<Layout>, values: Vec<T>) -> Self {
         require_fiber("from_vec");
         let (trustees, spread) = layout.into().spread();
-        let (len, there) = (spread.len(), values.len());
-        assert!(len == there, "a layout of {len} elements for {there} of them");
+        require_length(spread, values.len());
         let mut parts: Vec<Vec<T>> =
             (0..spread.parts()).map(|part| large_pages::with_capacity(spread.len_of(part))).collect();
         for (index, value) in values.into_iter().enumerate() {

@@ -44,7 +44,7 @@ impl From<Elapsed> for std::io::Error {
 /// Waits for a future for at most `duration`; a fiber lets other fibers run meanwhile.
 ///
 /// Any future will do: a [`Pending`](crate::Pending), a [`JoinHandle`](crate::JoinHandle), those of
-/// [`sync`](crate::sync) and of sockets, an `async` block. When the time has passed the future is dropped; pass it as
+/// [`sync`](crate::sync) and of sockets (`read_async`, not `read`), an `async` block. When the time has passed the future is dropped; pass it as
 /// `&mut` to use it again. Dropping it stops neither a request nor a fiber: the request is served, but nobody waits
 /// for its answer.
 ///

@@ -39,7 +39,9 @@ fn an_index_out_of_range_is_a_panic_of_the_caller() {
         let text = panic_text(|| vector.set_range(9, vec![1, 2]));
         assert_eq!(text, "range 9..11 is out of range of a `DistVec` with 10 elements");
         let text = panic_text(|| DistVec::from_vec(Layout::block(3), vec![1]));
-        assert_eq!(text, "a layout of 3 elements for 1 of them");
+        assert!(text.starts_with("a layout for 3 elements, where there are 1: it says where"), "{text}");
+        let text = panic_text(|| drop(vector.with_layout(Layout::cyclic(3))));
+        assert!(text.starts_with("a layout for 3 elements, where there are 10: it says where"), "{text}");
         assert_eq!(vector.to_vec(), [0; 10]);
     });
 }
