@@ -20,6 +20,8 @@ pub(crate) mod row;
 pub(crate) mod rows;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(feature = "serde")]
+mod serde_whole;
 pub(crate) mod shape;
 #[cfg(all(test, not(loom)))]
 #[expect(clippy::unwrap_used, reason = "a test fails by it")]

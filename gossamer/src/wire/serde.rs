@@ -5,8 +5,10 @@ use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::{Malformed, Why};
+use crate::wire::serde_whole::Whole;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
 /// A value of a type that implements serde's traits, of another crate perhaps: it travels with them, in the format postcard. Inside a
@@ -14,9 +16,11 @@ use std::panic::{self, AssertUnwindSafe};
 ///
 /// That format does not describe itself, so what has to look at the data to know its form cannot be read back: types with
 /// `#[serde(untagged)]`, `#[serde(tag = …)]`, `#[serde(flatten)]`, or `#[serde(skip_serializing_if = …)]`, and with them
-/// `serde_json::Value`, which is best sent as its text. A request with one fails with
-/// an error that says so. It is noticed where it is read: what stands behind such a value in the same request is lost there. Trusts
-/// are kept until the end of the runtime, and the other end of a stream waits; so send the ends of streams in requests of their own.
+/// `serde_json::Value`, which is best sent as its text; nor can a field with `#[serde(skip_serializing)]` alone. A request
+/// with one fails with an error that says so. A field that is left out and `flatten` are noticed by the sender, which keeps
+/// the value. The others are noticed where they are read: what stands behind such a value in the same request is lost there.
+/// Trusts are kept until the end of the runtime, and the other end of a stream waits; so send the ends of streams in requests
+/// of their own.
 ///
 /// ```
 /// # gossamer::rack::run_in_process(2, gossamer::Config::default(), || {
@@ -38,11 +42,13 @@ pub struct Serde<T>(pub T);
 unsafe impl<T: Serialize + DeserializeOwned + Send + 'static> NoRef for Serde<T> {
     fn encode(self, to: &mut Encoder) {
         // What was encoded before must not be lost by a panic of the program.
-        let written = panic::catch_unwind(AssertUnwindSafe(|| postcard::to_allocvec(&self.0)));
+        let left_out = Cell::new(None);
+        let write = || postcard::to_allocvec(&Whole::new(&self.0, &left_out));
+        let written = panic::catch_unwind(AssertUnwindSafe(write));
         match written {
             Ok(Ok(bytes)) => bytes.encode(to),
             // A type that refuses this very value.
-            Ok(Err(error)) => to.refuse_because(self, Why::Serde(error.to_string())),
+            Ok(Err(error)) => to.refuse_because(self, Why::Serde(reason(&error, left_out.get()))),
             Err(payload) => {
                 to.refuse_because(self, Why::Serde(format!("it panicked: {}", text_of(&*payload))))
             }
@@ -72,6 +78,22 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Serde<T> {
     }
 }
 
+/// Why a value was not written, and what to do.
+fn reason(error: &postcard::Error, left_out: Option<&'static str>) -> String {
+    const ADVICE: &str = "derive `gossamer::NoRef` for such a type, or send its text";
+    match (left_out, error) {
+        (Some(field), _) => format!(
+            "it leaves out the field `{field}` (`#[serde(skip_serializing_if)]`), which a reader of the format postcard would \
+             miss; {ADVICE}"
+        ),
+        (None, postcard::Error::SerializeSeqLengthUnknown) => format!(
+            "the format postcard needs the number of entries in advance, which a type with `#[serde(flatten)]` does not \
+             know; {ADVICE}"
+        ),
+        (None, error) => error.to_string(),
+    }
+}
+
 fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a text")
@@ -96,6 +118,42 @@ mod tests {
             let error = Decoder::decoded::<Serde<Value>>(&bytes).unwrap_err().to_string();
             assert!(error.contains("Value") && error.contains("untagged"), "{error}");
         }
+    }
+
+    #[derive(Serialize, Deserialize, Debug)]
+    struct Sparse {
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        name: Option<u8>,
+        first: u8,
+        second: u8,
+        rest: Vec<u8>,
+    }
+
+    #[derive(Serialize, Deserialize, Debug)]
+    struct Flat {
+        first: u8,
+        #[serde(flatten)]
+        rest: std::collections::BTreeMap<String, u8>,
+    }
+
+    #[test]
+    fn a_field_that_is_left_out_is_refused_although_what_follows_could_be_read_in_its_place() {
+        let sparse = |name| Sparse { name, first: 0, second: 5, rest: vec![1, 9] };
+        for values in [vec![sparse(None)], vec![sparse(Some(3)), sparse(None)]] {
+            let refused = Encoder::marshal(Serde(values)).unwrap_err().refusal.to_string();
+            let parts = ["Sparse", "field `name`", "skip_serializing_if", "derive `gossamer::NoRef`"];
+            assert!(parts.iter().all(|part| refused.contains(part)), "{refused}");
+        }
+        let bytes = Encoder::encoded(Serde(sparse(Some(3)))).unwrap();
+        let read = Decoder::decoded::<Serde<Sparse>>(&bytes).unwrap().0;
+        assert_eq!((read.name, read.first, read.second, read.rest), (Some(3), 0, 5, vec![1, 9]));
+    }
+
+    #[test]
+    fn a_type_that_is_flattened_is_refused_by_the_name_of_its_attribute() {
+        let flat = Flat { first: 1, rest: std::iter::once(("a".to_owned(), 2)).collect() };
+        let refused = Encoder::marshal(Serde(flat)).unwrap_err().refusal.to_string();
+        assert!(refused.contains("Flat") && refused.contains("serde(flatten)"), "{refused}");
     }
 
     #[derive(Serialize, Deserialize, gossamer_macros::NoRef, Debug, PartialEq)]
