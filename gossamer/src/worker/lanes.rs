@@ -5,16 +5,16 @@ use crate::counters::worker::LaneRoute;
 use crate::fabric::link::Link;
 use crate::fabric::{Endpoint, Lane, SlotMemory};
 use crate::lane::client::Client;
-use crate::lane::context::{self, Context};
+use crate::lane::context;
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::fibers::fiber::Fiber;
-use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::worker::backlog::Restraint;
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::nodes::large::Senders;
+use crate::worker::nodes::results::LargeResults;
 use crate::worker::{Local, Worker};
 use std::cell::{OnceCell, Ref, RefCell};
 use std::collections::VecDeque;
@@ -28,8 +28,17 @@ pub(crate) struct Outbound {
     remote: bool,
     /// Fibers that send large arguments.
     pub(super) senders: Senders,
+    /// Large results for the worker at its other end.
+    pub(super) results: LargeResults,
     /// Fibers that wait for room on the lane, in order of arrival.
     pub(super) waiting: RefCell<VecDeque<Rc<Fiber>>>,
+}
+
+impl Outbound {
+    fn new(client: Client<Link>, remote: bool) -> Self {
+        let (senders, results, waiting) = Default::default();
+        Self { client, remote, senders, results, waiting }
+    }
 }
 
 /// This worker's end of the lane from one client.
@@ -92,13 +101,7 @@ impl Worker {
             let responses = endpoint.register(Lane::responses(self.index, trustee));
             let fabric = endpoint.connect(Lane::requests(self.index, trustee));
             let notes = self.counters.lane_to(trustee, fabric.route(), responses.bytes());
-            let client = Client::noting(fabric, responses, notes);
-            return Outbound {
-                client,
-                remote: true,
-                senders: Senders::default(),
-                waiting: RefCell::default(),
-            };
+            return Outbound::new(Client::noting(fabric, responses, notes), true);
         }
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
         let notes = self.counters.lane_to(trustee, self.route_inside(trustee), responses.bytes());
@@ -106,7 +109,7 @@ impl Worker {
         // Refused only once the runtime has ended; the requests are then abandoned, with an error.
         let _ended =
             self.shared.mailbox(trustee).send(Message::Connect { from: self.index, requests, responses });
-        Outbound { client, remote: false, senders: Senders::default(), waiting: RefCell::default() }
+        Outbound::new(client, false)
     }
 
     /// The route to a worker of this process.
@@ -131,67 +134,6 @@ impl Worker {
     pub(super) fn accept_from_node(&self, client: usize, requests: Local) {
         let responses = self.endpoint_to(client).connect(Lane::responses(client, self.index));
         self.accept(client, requests, responses);
-    }
-
-    /// Makes room on a lane whose gathered batch is full. A fiber waits for a free slot; for other code, which cannot
-    /// wait, the batch is queued (`backlog.rs`).
-    ///
-    /// # Panics
-    /// If the program runs away. If the runtime is ending, the fiber is unwound.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn make_room(&self, trustee: usize, operation: &Operation) {
-        self.make_room_for(trustee, &|lane| lane.client.fits(operation));
-    }
-
-    /// Like `make_room`, until `fits` returns true.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn make_room_for(&self, trustee: usize, fits: &dyn Fn(&Outbound) -> bool) {
-        let lane = self.lane_to(trustee);
-        if context::current() == Context::Fiber {
-            self.unwind_if_cancelled();
-            let on = WaitsOn::Worker(trustee as u32);
-            let _noted = Fiber::note_wait(Wait::in_call("room on the lane to a trustee").on(on));
-            self.wait_for_room(lane, fits);
-        } else if !lane.client.has_free_slot() {
-            self.require_backlog(trustee);
-        }
-        // While this fiber waited, another one may have emptied the batch.
-        if !fits(lane) {
-            self.after_push(trustee, lane.client.make_room());
-        }
-    }
-
-    /// Suspends the running fiber until there is room. First come, first served: a fiber that sends all the time would
-    /// take every slot before the others are resumed.
-    fn wait_for_room(&self, lane: &Outbound, fits: &dyn Fn(&Outbound) -> bool) {
-        let has_room = || lane.client.has_free_slot() || fits(lane);
-        if std::thread::panicking() {
-            // It does the worker's other work meanwhile, so no waiter is resumed before it anyway.
-            return self.wait_until(has_room);
-        }
-        #[cfg(feature = "tracing")]
-        let _left = crate::spans::leave();
-        if lane.waiting.borrow().is_empty() && has_room() {
-            return;
-        }
-        let fiber = self.running();
-        lane.waiting.borrow_mut().push_back(Rc::clone(&fiber));
-        loop {
-            Fiber::park(false);
-            if has_room() {
-                break;
-            }
-        }
-        let mut waiting = lane.waiting.borrow_mut();
-        if let Some(place) = waiting.iter().position(|other| Rc::ptr_eq(other, &fiber)) {
-            waiting.remove(place);
-        }
-        // There may be room for more, and no further answer to notify them.
-        if let Some(next) = waiting.front().filter(|next| next.is_parked()) {
-            self.fibers.scheduler.unpark(Rc::clone(next));
-        }
     }
 
     /// Sends an operation on the trustee itself, whose answer nobody waits for. Never waits.
@@ -242,8 +184,8 @@ impl Worker {
             let mut served = 0;
             while served < lane.server.slots().min(most) && self.serve_next(lane) {
                 served += 1;
-                // What it served has sent too much.
-                if restraint.is_long() != was_long {
+                // What it served has sent or returned too much.
+                if restraint.is_long() != was_long || self.owes_much_now() {
                     break;
                 }
             }
@@ -292,7 +234,7 @@ impl Worker {
     #[inline(always)]
     fn serve_batch(&self, lane: &mut Inbound) -> bool {
         if lane.remote {
-            lane.server.has_requests() && {
+            self.has_requests_of(lane) && {
                 // If a request is there, so are its arguments (W7).
                 if self.nodes.connections.have_arrivals() {
                     self.hear_nodes();
@@ -381,9 +323,15 @@ impl Worker {
         self.lanes.outbound[self.index].get().is_some_and(|lane| lane.client.outstanding() > 0)
     }
 
-    /// Whether requests have landed on a lane of this worker.
+    /// Whether requests have landed on a lane of this worker, whose client is not held back (Z4).
     pub(crate) fn has_requests(&self) -> bool {
-        self.lanes.inbound.borrow().iter().any(|lane| lane.server.has_requests())
+        self.lanes.inbound.borrow().iter().any(|lane| self.has_requests_of(lane))
+    }
+
+    #[inline(always)]
+    fn has_requests_of(&self, lane: &Inbound) -> bool {
+        lane.server.has_requests()
+            && !(lane.remote && (self.owes_much_to(lane.client) || self.owes_much_now()))
     }
 
     /// Whether answers have landed on a lane of this worker.

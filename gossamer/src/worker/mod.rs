@@ -35,6 +35,7 @@ pub(crate) mod misspelt;
 mod names;
 pub(crate) mod nodes;
 mod overrides;
+mod room;
 mod run;
 mod send_now;
 pub(crate) mod shared;

@@ -111,6 +111,7 @@ impl Worker {
         self.wake_senders();
         busy |= self.fibers.scheduler.run();
         busy |= self.start_grace_round();
+        busy |= self.send_results();
         self.publish();
         self.flush_connections(heard);
         busy
@@ -150,6 +151,7 @@ impl Worker {
         if self.shared.phase() == Phase::Ended {
             self.stay();
         }
+        self.send_results();
         self.publish();
         self.flush_connections(false);
         self.hear_nodes();

@@ -1,7 +1,7 @@
 //! Values too large for a slot, to slow trustees: their senders find the fabric busy.
 
-use gossamer::{Trust, Trustee, entrust, spawn_on_with};
-use integration_tests::{far, on_nodes, wait_until};
+use gossamer::{JoinHandle, Trust, Trustee, entrust, spawn_on, spawn_on_with};
+use integration_tests::{far, isolated, on_nodes, resident_bytes, wait_until};
 use std::thread;
 use std::time::Duration;
 
@@ -55,4 +55,67 @@ fn large_arguments_of_a_callback_keep_their_place_behind_a_slow_closure() {
         wait_until(|| log.apply(|log| log.len()) == 3);
         assert_eq!(log.apply(|log| log.clone()), [LARGE + 1, 7, LARGE + 2]);
     });
+}
+
+/// Results that are asked for at the same time, and their size: 800 MB in all.
+const ASKED: usize = 4000;
+const RESULT: usize = 200_000;
+
+#[gossamer::delegate]
+fn ask_for_many() {
+    let bytes = far().entrust(vec![7_u8; RESULT]);
+    let before = resident_bytes();
+    let mut fibers = Vec::new();
+    for _ in 0..ASKED {
+        let bytes = bytes.clone();
+        fibers.push(spawn_on(Trustee::here(), move || {
+            assert_eq!(bytes.apply(|bytes| bytes.clone()), vec![7; RESULT]);
+            resident_bytes()
+        }));
+    }
+    let most = fibers.into_iter().map(JoinHandle::join).max();
+    let grown = most.unwrap().saturating_sub(before);
+    assert!(grown < ASKED * RESULT / 2, "{grown} bytes for {ASKED} results of {RESULT}");
+}
+
+#[test]
+fn results_that_are_asked_for_faster_than_they_can_be_sent_are_not_all_in_memory() {
+    isolated(|| on_nodes(2, 1, ask_for_many));
+}
+
+/// Asks for results of all trustees, in a way that can wait and in one that cannot.
+#[gossamer::delegate]
+fn ask_all(sources: &[Trust<Vec<u8>>], arrived: &Trust<usize>) {
+    for _ in 0..60 {
+        for bytes in sources {
+            let (bytes, arrived) = (bytes.clone(), arrived.clone());
+            bytes.apply_then(
+                |bytes| bytes.clone(),
+                move |bytes| {
+                    assert_eq!(bytes.len(), RESULT);
+                    arrived.apply_unawaited(|arrived| *arrived += 1);
+                },
+            );
+        }
+    }
+}
+
+#[gossamer::delegate]
+fn ask_each_other() {
+    let all = Trustee::all();
+    let sources: Vec<_> = all.iter().map(|there| there.entrust(vec![7_u8; RESULT])).collect();
+    let arrived = entrust(0);
+    for there in &all {
+        let (own, others) = (sources.clone(), arrived.clone());
+        let _detached = spawn_on(*there, move || ask_all(&own, &others));
+        let (own, others) = (sources.clone(), arrived.clone());
+        there.entrust(()).apply_then(move |()| ask_all(&own, &others), drop);
+    }
+    wait_until(|| arrived.apply(|arrived| *arrived) == all.len() * all.len() * 120);
+}
+
+#[test]
+fn nodes_that_ask_each_other_for_more_than_they_can_send_do_not_hold_each_other_up() {
+    on_nodes(2, 1, ask_each_other);
+    on_nodes(2, 2, ask_each_other);
 }

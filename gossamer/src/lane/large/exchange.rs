@@ -19,12 +19,14 @@ pub(crate) struct Late {
 pub(crate) struct Exchange {
     incoming: Arc<Arrivals>,
     late: RefCell<Vec<Late>>,
+    /// Bytes of these answers.
+    late_bytes: Cell<usize>,
     tickets: Cell<u64>,
 }
 
 impl Exchange {
     pub(crate) fn new(incoming: Arc<Arrivals>) -> Self {
-        Self { incoming, late: RefCell::default(), tickets: Cell::default() }
+        Self { incoming, late: RefCell::default(), late_bytes: Cell::default(), tickets: Cell::default() }
     }
 
     /// A number that this worker has not used before, below 2^63.
@@ -42,6 +44,8 @@ impl Exchange {
     /// Keeps an answer that is sent separately. Returns its ticket.
     pub(in crate::lane) fn answer_late(&self, client: usize, outcome: Result<Rows, DelegationError>) -> u64 {
         let ticket = self.ticket();
+        let bytes = outcome.as_ref().map_or(0, Rows::bytes_of_all);
+        self.late_bytes.set(self.late_bytes.get() + bytes);
         self.late.borrow_mut().push(Late { client, ticket, outcome });
         ticket
     }
@@ -51,9 +55,16 @@ impl Exchange {
         !self.late.borrow().is_empty()
     }
 
+    /// How many bytes they have.
+    #[inline(always)]
+    pub(crate) fn late_bytes(&self) -> usize {
+        self.late_bytes.get()
+    }
+
     /// The answers that have to be sent.
     #[inline]
     pub(crate) fn take_late(&self) -> Vec<Late> {
+        self.late_bytes.set(0);
         self.late.take()
     }
 }

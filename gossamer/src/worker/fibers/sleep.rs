@@ -33,7 +33,7 @@ impl Worker {
         let mut by_socket = false;
         let held_back_for = self.held_back_for();
         let has_landed = self.has_responses() || held_back_for.is_none() && self.has_requests();
-        let has_work = heard || has_landed || self.fibers.scheduler.has_ready() || self.can_send_arguments();
+        let has_work = heard || has_landed || self.fibers.scheduler.has_ready() || self.can_send_large();
         if !has_work && !self.finds_quiet() {
             let asleep = Instant::now();
             self.counters.time.fall_asleep(asleep);

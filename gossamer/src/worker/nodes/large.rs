@@ -83,17 +83,19 @@ impl Worker {
     fn wake_senders_of_lanes(&self) {
         for &trustee in self.lanes.connected().iter() {
             let lane = self.lane_to(trustee);
-            if let Some(fiber) = lane.senders.waiting().filter(|_| lane.client.fabric().has_room()) {
+            let has_room = || lane.client.fabric().has_room() && !lane.results.go_first();
+            if let Some(fiber) = lane.senders.waiting().filter(|_| has_room()) {
                 self.fibers.scheduler.unpark(fiber);
             }
         }
     }
 
-    /// Whether there is room for arguments that wait.
-    pub(in crate::worker) fn can_send_arguments(&self) -> bool {
+    /// Whether there is room for large values that wait.
+    pub(in crate::worker) fn can_send_large(&self) -> bool {
         let can_send = |lane: &Outbound| {
             lane.client.can_send_arguments()
-                || (lane.senders.waiting().is_some() && lane.client.fabric().has_room())
+                || (lane.senders.waiting().is_some() || lane.results.are_waiting())
+                    && lane.client.fabric().has_room()
         };
         self.lanes.connected().iter().any(|&trustee| can_send(self.lane_to(trustee)))
     }

@@ -8,6 +8,7 @@ pub(crate) mod lending;
 pub(crate) mod peers;
 pub(crate) mod replicas;
 pub(crate) mod requests;
+pub(crate) mod results;
 pub(crate) mod rounds;
 pub(crate) mod teams;
 
@@ -34,6 +35,8 @@ pub(crate) struct Nodes {
     teams: Teams,
     /// Fibers that send large arguments.
     senders: Cell<usize>,
+    /// Large results that are not sent yet.
+    results: Cell<usize>,
 }
 
 impl Nodes {
@@ -46,6 +49,7 @@ impl Nodes {
             lending: Lending::default(),
             teams: Teams::default(),
             senders: Cell::new(0),
+            results: Cell::new(0),
         }
     }
 }

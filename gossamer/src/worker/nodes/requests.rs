@@ -14,10 +14,10 @@ use crate::sys::process::exit;
 use crate::transport::records::Damage;
 use crate::wire::NoRef;
 use crate::wire::refusal::Malformed;
+use crate::worker::Worker;
 use crate::worker::end::fate;
 use crate::worker::nodes::answers::{Outcome, Then};
 use crate::worker::nodes::peers::Peers;
-use crate::worker::{Worker, with_worker};
 use std::fmt;
 use std::panic::Location;
 
@@ -124,20 +124,6 @@ impl Worker {
         exit::silently(NOT_UNDERSTOOD)
     }
 
-    /// Answers a worker of any node under a ticket that it made, or that this one made for it.
-    pub(crate) fn answer(&self, client: usize, ticket: (u32, u64), outcome: Outcome) {
-        let arrived = |_: &mut Root, (maker, number, outcome): (u32, u64, Outcome)| {
-            with_worker(|here| {
-                here.nodes.answers.arrive((maker as usize, number), outcome);
-            });
-        };
-        if client == self.index {
-            return self.nodes.answers.arrive((ticket.0 as usize, ticket.1), outcome);
-        }
-        let delegated = Delegated::travelling::<Root, _>(arrived);
-        self.tell_worker(client, delegated, (ticket.0, ticket.1, outcome));
-    }
-
     /// Sends the answers that found no room in their responses, and hands over those that arrived. Returns whether there was any.
     pub(in crate::worker) fn exchange_answers(&self) -> bool {
         let (late, ready) = (self.nodes.exchange.take_late(), self.nodes.answers.take_ready());
@@ -154,7 +140,7 @@ impl Worker {
     /// Whether an answer has to be sent or handed over. An awaited answer is not this worker's work, but that of the
     /// fiber that will send it, or of the message that contains it.
     pub(in crate::worker) fn has_answers(&self) -> bool {
-        self.nodes.exchange.has_late() || self.nodes.answers.has_ready()
+        self.nodes.exchange.has_late() || self.nodes.answers.has_ready() || self.nodes.results.get() > 0
     }
 
     /// Calls `then` with the answer to the ticket that this returns.
