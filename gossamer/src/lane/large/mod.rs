@@ -14,7 +14,7 @@
 //! By W7 the value is there when its request is.
 //!
 //! Arguments, results and errors take the same way: the trustee sends what does not fit a response as the argument of a
-//! request to the client.
+//! request to the client. Large results do not wait in the backlog: their worker sends them, and then their requests.
 
 mod arrivals;
 mod exchange;

@@ -119,7 +119,9 @@ impl Worker {
     /// Whether a client of another node is not to be served, since too much of what it asked for is unsent.
     #[inline(always)]
     pub(in crate::worker) fn owes_much_to(&self, client: usize) -> bool {
-        self.nodes.results.get() > 0 && self.lane_to(client).results.bytes.get() > MOST_UNSENT
+        self.nodes.results.get() > 0
+            && self.is_connected_to(client)
+            && self.lane_to(client).results.bytes.get() > MOST_UNSENT
     }
 
     /// Whether this turn has made so many results that no more requests of other nodes are to be served in it.
