@@ -380,6 +380,7 @@ impl<F: Fabric> Client<F> {
                 }
             });
         }
-        all_are_there
+        // Another process may have answered only a part of a run.
+        all_are_there && index == count
     }
 }

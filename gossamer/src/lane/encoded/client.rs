@@ -157,7 +157,8 @@ impl<F: Fabric> Client<F> {
         let failures = &body[..failure_words(count)];
         let mut at = failures.len();
         let next = |index: usize, kind: &'static Kind| {
-            let failed = failures[index / 64] >> (index % 64) & 1 != 0;
+            // None if the peer answers fewer requests than a run has.
+            let failed = failures.get(index / 64)? >> (index % 64) & 1 != 0;
             let rest = body.get(at..)?;
             let words = match kind.words() {
                 _ if failed => 1,

@@ -259,3 +259,27 @@ fn a_run_whose_number_is_a_lie_is_refused() {
         );
     }
 }
+
+/// Whether an answer is taken that says that it has `count` responses, all of them errors or none, to one run of so many
+/// requests.
+fn is_taken(requests: u64, count: u16, failures: u64) -> bool {
+    let mut lane = Lane::seeded(0);
+    (0..requests).for_each(|number| lane.push_in_run(|log, number| log.push(number), number));
+    assert!(lane.client.publish());
+    let answers = &lane.client.responses;
+    let body = vec![failures; answers.words()];
+    let batch = Header { sequence: 1, count, words: body.len() as u16 };
+    // SAFETY: nothing is served here, so nobody else writes these slots, and nobody reads them yet.
+    unsafe { answers.write(0, batch.pack(), words_of(&body)) };
+    lane.client.take_encoded(|_ticket, _sent_from| ()).is_ok()
+}
+
+#[test]
+fn answers_to_a_run_that_are_fewer_or_more_than_its_requests_are_refused() {
+    for requests in [1, 2, 64, 65, 100] {
+        for (count, failures) in (1..120).flat_map(|count| [(count, 0), (count, u64::MAX)]) {
+            let is_true = requests == u64::from(count);
+            assert_eq!(is_taken(requests, count, failures), is_true, "{count} answers to {requests}");
+        }
+    }
+}
