@@ -20,6 +20,7 @@ fn what_is_sent_to_another_node_goes_on_in_the_trace_of_its_sender() {
                 |_| within("posted"),
                 |there| assert_eq!((there.as_str(), current()), ("delegated", "request")),
             );
+            number.apply_unawaited(|_| drop(within("unawaited")));
             assert_eq!(number.apply(|_| text.len() + within("large").len()), 160_000 + 9);
             assert_eq!(latch.launch(|_| within("launched")), "delegated");
             assert_eq!(spawn_on(far(), || within("spawned")).join(), "delegated");
@@ -28,19 +29,19 @@ fn what_is_sent_to_another_node_goes_on_in_the_trace_of_its_sender() {
         });
         assert_eq!(number.apply(|_| current().to_owned()), "");
         let continued = trace.continued();
-        assert_eq!(continued.len(), 7, "{continued:#?}");
+        assert_eq!(continued.len(), 8, "{continued:#?}");
         for span in &continued {
             assert_eq!(span.parent_span_id, trace.root_id());
             assert!(span.name.contains("what_is_sent_to_another_node"), "the closure: {}", span.name);
         }
-        for part in ["applied", "asked for", "posted", "large", "launched", "spawned"] {
+        for part in ["applied", "asked for", "posted", "unawaited", "large", "launched", "spawned"] {
             let (parent, is_remote) = trace.parent(part);
             assert!(
                 !is_remote && continued.iter().any(|span| span.span_context.span_id() == parent),
                 "{part}"
             );
         }
-        assert_eq!(trace.spans.len(), 1 + 7 + 6);
+        assert_eq!(trace.spans.len(), 1 + 8 + 7);
     });
 }
 

@@ -26,6 +26,10 @@ fn whatever_is_sent_to_a_worker_runs_in_the_span_of_its_sender() {
         number.apply_then(|_| current().to_owned(), move |there| told.set((there, current())));
         number.apply(|_| ());
         assert_eq!(called.take(), ("request".into(), "request"));
+        let names = trustee.entrust(Vec::new());
+        names.apply_unawaited(|names| names.push(current().to_owned()));
+        info_span!("inner").in_scope(|| names.apply_unawaited(|names| names.push(current().to_owned())));
+        assert_eq!(names.apply(|names| names.clone()), ["request", "inner"]);
         assert_eq!(latch.launch(|_| waiting()), "request");
         assert_eq!(latch.launch_read(|_| waiting()), "request");
         assert_eq!(spawn_on(trustee, waiting).join(), "request");
