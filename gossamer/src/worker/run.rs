@@ -108,6 +108,7 @@ impl Worker {
         busy |= self.exchange_answers();
         busy |= self.read_inbox();
         busy |= self.fire_timers();
+        busy |= self.send_results_first();
         self.wake_senders();
         busy |= self.fibers.scheduler.run();
         busy |= self.start_grace_round();

@@ -1,6 +1,6 @@
 //! Values too large for a slot, to slow trustees: their senders find the fabric busy.
 
-use gossamer::{JoinHandle, Trust, Trustee, entrust, spawn_on, spawn_on_with};
+use gossamer::{JoinHandle, Trust, Trustee, entrust, rack, spawn_local, spawn_on, spawn_on_with};
 use integration_tests::{far, isolated, on_nodes, resident_bytes, wait_until};
 use std::thread;
 use std::time::Duration;
@@ -118,4 +118,49 @@ fn ask_each_other() {
 fn nodes_that_ask_each_other_for_more_than_they_can_send_do_not_hold_each_other_up() {
     on_nodes(2, 1, ask_each_other);
     on_nodes(2, 2, ask_each_other);
+}
+
+/// Asks this trustee for large results all the time, from many fibers, until `over`.
+fn ask_until(over: &Trust<bool>, bytes: &Trust<Vec<u8>>) {
+    let ask = || {
+        let (over, bytes) = (over.clone(), bytes.clone());
+        spawn_local(move || {
+            while !over.apply(|over| *over) {
+                assert_eq!(bytes.apply(|bytes| bytes.clone()).len(), RESULT);
+            }
+        })
+    };
+    let fibers: Vec<_> = (0..64).map(|_| ask()).collect();
+    fibers.into_iter().for_each(JoinHandle::join);
+}
+
+#[gossamer::delegate]
+fn ask_beside_another() {
+    let bytes = entrust(vec![7_u8; RESULT]);
+    let asking: Vec<_> = rack::nodes()[1]
+        .workers()
+        .into_iter()
+        .map(|there| {
+            let (bytes, over) = (bytes.clone(), there.entrust(false));
+            let own = over.clone();
+            (over, spawn_on(there, move || ask_until(&own, &bytes)))
+        })
+        .collect();
+    // Whichever of them was first.
+    for (over, fibers) in asking {
+        let bytes = bytes.clone();
+        spawn_on(over.trustee(), move || {
+            for _ in 0..20 {
+                assert_eq!(bytes.apply(|bytes| bytes.clone()).len(), RESULT);
+            }
+        })
+        .join();
+        over.apply(|over| *over = true);
+        fibers.join();
+    }
+}
+
+#[test]
+fn a_worker_that_asks_for_results_all_the_time_does_not_keep_them_from_another_of_its_node() {
+    on_nodes(2, 2, ask_beside_another);
 }

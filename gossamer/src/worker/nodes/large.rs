@@ -83,8 +83,7 @@ impl Worker {
     fn wake_senders_of_lanes(&self) {
         for &trustee in self.lanes.connected().iter() {
             let lane = self.lane_to(trustee);
-            let has_room = || lane.client.fabric().has_room() && !lane.results.go_first();
-            if let Some(fiber) = lane.senders.waiting().filter(|_| has_room()) {
+            if let Some(fiber) = lane.senders.waiting().filter(|_| lane.client.fabric().has_room()) {
                 self.fibers.scheduler.unpark(fiber);
             }
         }

@@ -37,6 +37,10 @@ pub(crate) struct Nodes {
     senders: Cell<usize>,
     /// Large results that are not sent yet.
     results: Cell<usize>,
+    /// Whether they were sent before the fibers ran that send large arguments, when some last waited.
+    results_were_first: Cell<bool>,
+    /// The connected lane whose large results come first.
+    first_lane: Cell<usize>,
 }
 
 impl Nodes {
@@ -50,6 +54,8 @@ impl Nodes {
             teams: Teams::default(),
             senders: Cell::new(0),
             results: Cell::new(0),
+            results_were_first: Cell::new(false),
+            first_lane: Cell::new(0),
         }
     }
 }

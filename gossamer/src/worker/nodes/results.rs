@@ -25,19 +25,11 @@ pub(crate) struct LargeResults {
     /// With their tickets; the first one is being sent.
     unsent: RefCell<VecDeque<(u64, LargeValue)>>,
     bytes: Cell<usize>,
-    /// Whether the fibers that send on the same lane had their turn last.
-    is_next: Cell<bool>,
 }
 
 impl LargeResults {
     pub(super) fn are_waiting(&self) -> bool {
         !self.unsent.borrow().is_empty()
-    }
-
-    /// Whether what room there is now is for them: every other time, if any wait.
-    pub(super) fn go_first(&self) -> bool {
-        self.is_next.set(self.are_waiting() && !self.is_next.get());
-        self.is_next.get()
     }
 
     fn push(&self, ticket: u64, value: LargeValue) {
@@ -84,18 +76,38 @@ impl Worker {
         self.nodes.results.get() > 0 && self.send_results_of_lanes()
     }
 
+    /// Like `send_results`, before the fibers that send large arguments: every other turn, since who comes first may take
+    /// all the room of a connection, also of one that carries other lanes.
+    #[inline(always)]
+    pub(in crate::worker) fn send_results_first(&self) -> bool {
+        self.nodes.results.get() > 0 && {
+            let first = !self.nodes.results_were_first.get();
+            self.nodes.results_were_first.set(first);
+            first && self.send_results_of_lanes()
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn send_results_of_lanes(&self) -> bool {
-        let mut sent = false;
-        let mut next = 0;
         // By index: a lane may be connected meanwhile.
-        while let Some(client) = { self.lanes.connected().get(next).copied() } {
+        let (lanes, first) = (self.lanes.connected().len(), self.nodes.first_lane.get());
+        let (mut sent, mut is_first) = (false, true);
+        for place in (first..first + lanes).map(|place| place % lanes) {
+            let client = { self.lanes.connected()[place] };
+            if !self.lane_to(client).results.are_waiting() {
+                continue;
+            }
+            let mut next = place;
             while let Some(ticket) = self.send_first_result(client) {
                 self.push_to_root(client, Delegated::travelling::<Root, _>(arrived), Apart(ticket));
-                sent = true;
+                (sent, next) = (true, place + 1);
             }
-            next += 1;
+            // The first one may take all the room of a connection that carries other lanes, too. So once it has sent a
+            // value, it is another one's turn.
+            if std::mem::take(&mut is_first) {
+                self.nodes.first_lane.set(next);
+            }
         }
         sent
     }
