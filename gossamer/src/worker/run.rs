@@ -108,11 +108,11 @@ impl Worker {
         busy |= self.exchange_answers();
         busy |= self.read_inbox();
         busy |= self.fire_timers();
-        busy |= self.send_results_first();
+        let results_first = self.send_results_first();
         self.wake_senders();
         busy |= self.fibers.scheduler.run();
         busy |= self.start_grace_round();
-        busy |= self.send_results();
+        busy |= self.send_results(results_first);
         self.publish();
         self.flush_connections(heard);
         busy
@@ -152,7 +152,7 @@ impl Worker {
         if self.shared.phase() == Phase::Ended {
             self.stay();
         }
-        self.send_results();
+        self.send_results(false);
         self.publish();
         self.flush_connections(false);
         self.hear_nodes();

@@ -121,6 +121,7 @@ fn nodes_that_ask_each_other_for_more_than_they_can_send_do_not_hold_each_other_
 }
 
 /// Asks this trustee for large results all the time, from many fibers, until `over`.
+#[gossamer::delegate]
 fn ask_until(over: &Trust<bool>, bytes: &Trust<Vec<u8>>) {
     let ask = || {
         let (over, bytes) = (over.clone(), bytes.clone());

@@ -37,7 +37,7 @@ pub(crate) struct Nodes {
     senders: Cell<usize>,
     /// Large results that are not sent yet.
     results: Cell<usize>,
-    /// Whether they were sent before the fibers ran that send large arguments, when some last waited.
+    /// Whether the last turn in which some waited was one of theirs.
     results_were_first: Cell<bool>,
     /// The connected lane whose large results come first.
     first_lane: Cell<usize>,

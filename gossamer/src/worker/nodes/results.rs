@@ -6,6 +6,7 @@
 //!   fabric, and every node takes what the fabric brings, whether it serves or not. So two nodes that hold each other
 //!   back do not wait for each other.
 
+use crate::fabric::Fabric;
 use crate::lane::encoded::{Apart, Packed};
 use crate::lane::large::LargeValue;
 use crate::lane::operation::Delegated;
@@ -16,7 +17,7 @@ use crate::worker::{Worker, with_worker};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// Bytes of unsent results from which on their client is not served.
+/// Bytes of results behind the one that is being sent from which on their client is not served.
 const MOST_UNSENT: usize = 16 << 20;
 
 /// The large results for one client.
@@ -24,6 +25,7 @@ const MOST_UNSENT: usize = 16 << 20;
 pub(crate) struct LargeResults {
     /// With their tickets; the first one is being sent.
     unsent: RefCell<VecDeque<(u64, LargeValue)>>,
+    /// Of those behind the first one: however large that is, it alone does not hold its client back.
     bytes: Cell<usize>,
 }
 
@@ -33,8 +35,22 @@ impl LargeResults {
     }
 
     fn push(&self, ticket: u64, value: LargeValue) {
-        self.bytes.set(self.bytes.get() + value.bytes());
+        if self.are_waiting() {
+            self.bytes.set(self.bytes.get() + value.bytes());
+        }
         self.unsent.borrow_mut().push_back((ticket, value));
+    }
+
+    /// Sends the first one, as far as there is room. Returns its ticket if it has been sent as a whole.
+    fn send_first(&self, fabric: &impl Fabric, ring: impl Fn()) -> Option<u64> {
+        let mut unsent = self.unsent.borrow_mut();
+        let (ticket, value) = unsent.front_mut()?;
+        value.send(fabric, ring).ok()?;
+        let ticket = *ticket;
+        unsent.pop_front();
+        let next = unsent.front().map_or(0, |(_, next)| next.bytes());
+        self.bytes.set(self.bytes.get() - next);
+        Some(ticket)
     }
 }
 
@@ -70,20 +86,30 @@ impl Worker {
         self.nodes.results.set(self.nodes.results.get() + 1);
     }
 
-    /// Sends large results, as far as there is room. Returns whether one was sent.
-    #[inline(always)]
-    pub(in crate::worker) fn send_results(&self) -> bool {
-        self.nodes.results.get() > 0 && self.send_results_of_lanes()
-    }
-
-    /// Like `send_results`, before the fibers that send large arguments: every other turn, since who comes first may take
-    /// all the room of a connection, also of one that carries other lanes.
+    /// Sends large results at the beginning of every other turn. Who comes first may take all the room of a connection,
+    /// also of one that carries other lanes: in the other turns fibers with large arguments come first, and then what
+    /// waits in backlogs. Returns whether this is a turn of theirs.
     #[inline(always)]
     pub(in crate::worker) fn send_results_first(&self) -> bool {
         self.nodes.results.get() > 0 && {
             let first = !self.nodes.results_were_first.get();
             self.nodes.results_were_first.set(first);
-            first && self.send_results_of_lanes()
+            if first {
+                self.send_results_of_lanes();
+            }
+            first
+        }
+    }
+
+    /// Sends large results, as far as there is room, at the end of a turn, at whose beginning they were sent or not.
+    /// Returns whether one was sent.
+    #[inline(always)]
+    pub(in crate::worker) fn send_results(&self, were_first: bool) -> bool {
+        self.nodes.results.get() > 0 && {
+            if !were_first {
+                self.publish();
+            }
+            self.send_results_of_lanes()
         }
     }
 
@@ -95,13 +121,23 @@ impl Worker {
         let (mut sent, mut is_first) = (false, true);
         for place in (first..first + lanes).map(|place| place % lanes) {
             let client = { self.lanes.connected()[place] };
-            if !self.lane_to(client).results.are_waiting() {
+            let lane = self.lane_to(client);
+            if !lane.results.are_waiting() {
                 continue;
             }
             let mut next = place;
-            while let Some(ticket) = self.send_first_result(client) {
+            while let Some(ticket) =
+                lane.results.send_first(lane.client.fabric(), || self.shared.ring(client))
+            {
+                self.nodes.results.set(self.nodes.results.get() - 1);
                 self.push_to_root(client, Delegated::travelling::<Root, _>(arrived), Apart(ticket));
+                // At once, so that its client takes it while the next one is sent.
+                self.after_push(client, lane.client.publish());
                 (sent, next) = (true, place + 1);
+                // One each turn even without a slot for its request (Z4), but no more, to stay in the cache.
+                if !lane.client.has_free_slot() {
+                    break;
+                }
             }
             // The first one may take all the room of a connection that carries other lanes, too. So once it has sent a
             // value, it is another one's turn.
@@ -110,22 +146,6 @@ impl Worker {
             }
         }
         sent
-    }
-
-    /// Sends the first result for a client. Returns its ticket if it has been sent as a whole.
-    fn send_first_result(&self, client: usize) -> Option<u64> {
-        let lane = self.lane_to(client);
-        let mut unsent = lane.results.unsent.borrow_mut();
-        let (ticket, value) = unsent.front_mut()?;
-        let (ticket, bytes) = (*ticket, value.bytes());
-        let outcome = value.send(lane.client.fabric(), || self.shared.ring(client));
-        // What was moved into the fabric is not kept here any more.
-        lane.results.bytes.set(lane.results.bytes.get() - (bytes - value.bytes()));
-        outcome.ok()?;
-        lane.results.bytes.set(lane.results.bytes.get() - value.bytes());
-        unsent.pop_front();
-        self.nodes.results.set(self.nodes.results.get() - 1);
-        Some(ticket)
     }
 
     /// Whether a client of another node is not to be served, since too much of what it asked for is unsent.
