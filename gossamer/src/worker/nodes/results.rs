@@ -1,6 +1,6 @@
 //! Large results: they are sent ahead of the requests that name them, as far as there is room, and independently of the
 //! lane's backlog. A client that asks for them faster than they can be sent is not served meanwhile: so its fibers wait,
-//! and the trustee need not keep more of them than `MOST_UNSENT`.
+//! and the trustee keeps little more of them than `MOST_UNSENT`, unless fibers that it runs for the client end with them.
 //!
 //! - Z4: a client is held back only while results for it are unsent. These need no slot of any lane, only room in the
 //!   fabric, and every node takes what the fabric brings, whether it serves or not. So two nodes that hold each other
