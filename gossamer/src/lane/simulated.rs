@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What the trustee holds: the numbers of the requests it has served.
-type Log = Vec<u64>;
+pub(super) type Log = Vec<u64>;
 
 /// What came back for a request: its number, and whether it was served or panicked.
 type Answers = Rc<RefCell<Vec<(u64, bool)>>>;
@@ -150,7 +150,7 @@ impl Lane {
 }
 
 /// Notes the number of a request, and returns it.
-fn noted(log: &mut Log, number: u64) -> u64 {
+pub(super) fn noted(log: &mut Log, number: u64) -> u64 {
     log.push(number);
     number
 }

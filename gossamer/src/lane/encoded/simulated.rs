@@ -11,6 +11,7 @@ use crate::lane::large::{Arrivals, Exchange};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Properties;
 use crate::lane::server::Server;
+use crate::lane::simulated::{Log, noted};
 use crate::wire::NoRef;
 use crate::wire::batch::{FAR_BODY_WORDS, Header, failure_words};
 use crate::wire::request::RequestHeader;
@@ -21,9 +22,6 @@ use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// What the trustee holds: the numbers of the requests it has served.
-type Log = Vec<u64>;
 
 thread_local! {
     /// Values that were made and not yet dropped.
@@ -179,12 +177,6 @@ impl Lane {
             _ => self.network.step(),
         };
     }
-}
-
-/// Notes the number of a request, and returns it.
-fn noted(log: &mut Log, number: u64) -> u64 {
-    log.push(number);
-    number
 }
 
 fn run(seed: u64) {
