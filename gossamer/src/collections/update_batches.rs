@@ -248,9 +248,12 @@ fn serve<T, A>(
     while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
         for (at, (offset, argument)) in updates.by_ref() {
             served = at;
-            let soon = offsets.get(at + FETCHED_BEFORE).and_then(|offset| values.get(*offset as usize));
-            if let Some(soon) = soon {
+            let element = |at| offsets.get(at).and_then(|offset| values.get(*offset as usize));
+            if let Some(soon) = element(at + FETCHED_BEFORE) {
                 prefetch::write(soon);
+            }
+            if let Some(sooner) = element(at + FETCHED_BEFORE / 2) {
+                prefetch::owned_by(sooner);
             }
             closure(&mut values[*offset as usize], argument, &mut marks.next(*offset));
         }

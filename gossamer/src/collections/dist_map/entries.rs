@@ -232,6 +232,16 @@ impl<K: Hash + Eq, V> Entries<K, V> {
         });
     }
 
+    /// Has the processor fetch what those entries own, once they have been fetched.
+    #[inline]
+    pub(super) fn fetch_owned(&self, hash: u64) {
+        let table = &self.buckets[self.bucket_of(hash)].table;
+        table.find(in_table(hash), |entry| {
+            prefetch::owned_by(entry);
+            false
+        });
+    }
+
     #[inline]
     pub(super) fn find_mut<Q: Eq + ?Sized>(&mut self, hash: u64, key: &Q) -> Option<&mut V>
     where

@@ -7,6 +7,7 @@ use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::{NoRef, Replies, WithoutCaptures};
 use std::hash::Hash;
+use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 /// Entries that are fetched together: about as many lines as a processor waits for at a time.
@@ -263,6 +264,10 @@ where
 #[inline]
 pub(super) fn fetch_ahead<K: Hash + Eq, V>(entries: &Entries<K, V>, hashes: &[u64], at: usize) {
     if at.is_multiple_of(FETCHED) && entries.len() * size_of::<(K, V)>() > CACHED_BYTES {
-        hashes[at..].iter().take(FETCHED).for_each(|hash| entries.fetch(*hash));
+        let next = hashes[at..].iter().take(FETCHED);
+        next.clone().for_each(|hash| entries.fetch(*hash));
+        if const { needs_drop::<(K, V)>() } {
+            next.for_each(|hash| entries.fetch_owned(*hash));
+        }
     }
 }

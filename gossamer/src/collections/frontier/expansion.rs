@@ -24,6 +24,8 @@ const TURN: Duration = Duration::from_micros(100);
 /// How many elements ahead an element is fetched into the cache, with its row: enough to cover the latency, since a
 /// row has some edges.
 const FETCHED_BEFORE: usize = 4;
+/// How many elements ahead that is fetched which an element, or its row, owns: those that have been fetched by then.
+const OWNED_FETCHED_BEFORE: usize = 2;
 /// Elements between two looks at the clock.
 const BETWEEN: usize = 64;
 
@@ -264,6 +266,10 @@ fn take_turn<T, R, A: NoRef>(
             if let Some(soon) = front.get(at + FETCHED_BEFORE) {
                 prefetch::read(&elements[*soon as usize]);
                 prefetch::read(&rows[*soon as usize]);
+            }
+            if let Some(soon) = front.get(at + OWNED_FETCHED_BEFORE) {
+                prefetch::owned_by(&elements[*soon as usize]);
+                prefetch::owned_by(&rows[*soon as usize]);
             }
             let offset = *offset as usize;
             expand(elements.index_of(offset), &elements[offset], &rows[offset], out);

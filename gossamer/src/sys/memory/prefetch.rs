@@ -1,5 +1,9 @@
 //! Prefetch hints for lines about to be read or written (measured: +10 to +70 % on lanes).
 
+use std::mem::needs_drop;
+use std::ops::Range;
+use std::ptr;
+
 /// Hints that the line at `address` will be read soon.
 #[inline(always)]
 pub(crate) fn read<T>(address: *const T) {
@@ -22,4 +26,102 @@ pub(crate) fn write<T>(address: *const T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
+}
+
+/// Lines that are fetched of what a value owns: most rows of a graph have no more, and the processor itself finds what
+/// lies behind.
+const OWNED_LINES: usize = 4;
+
+/// Hints that what a value owns, such as the elements of a vector, will be used soon: each word of the value that may
+/// be an address is taken for one, as in content-directed prefetching (Cooksey, Jourdan and Grunwald, ASPLOS 2002).
+/// The value itself is read, so it should be in the cache by now. Nothing is done for types that own nothing.
+#[inline(always)]
+pub(crate) fn owned_by<T>(value: &T) {
+    for address in addresses_in(value) {
+        (0..OWNED_LINES).for_each(|line| read(address.wrapping_add(64 * line)));
+    }
+}
+
+/// The words of a value that may be addresses of what it owns, and are neither lengths nor, mostly, hashes or
+/// floating-point numbers.
+#[inline(always)]
+fn addresses_in<T>(value: &T) -> impl Iterator<Item = *const u8> {
+    let owns = const { needs_drop::<T>() && align_of::<T>() >= WORD && size_of::<T>() <= 8 * WORD };
+    let words = if owns { size_of::<T>() / WORD } else { 0 };
+    let first = ptr::from_ref(value).cast::<usize>();
+    // SAFETY: the word lies within `value`, aligned as that is.
+    let word = move |at| unsafe { word(first.add(at)) };
+    (0..words).map(word).filter(|word| LIKELY.contains(&word.addr()))
+}
+
+const WORD: usize = size_of::<usize>();
+/// Where programs have their heaps.
+#[cfg(target_pointer_width = "64")]
+const LIKELY: Range<usize> = 1 << 32..1 << 47;
+#[cfg(not(target_pointer_width = "64"))]
+const LIKELY: Range<usize> = 0..0;
+
+/// Reads a word that may be padding, or not initialised, as in an enum: by the processor, which knows no such thing.
+///
+/// # Safety
+/// The word lies, aligned, in memory that may be read.
+#[inline(always)]
+unsafe fn word(place: *const usize) -> *const u8 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let word;
+        // SAFETY: guaranteed by the caller. Another thread that writes it meanwhile, to an atomic, is no race of this
+        // program's memory model: this is one load of the processor, and its result is only a hint.
+        unsafe {
+            core::arch::asm!("mov {}, [{}]", out(reg) word, in(reg) place, options(nostack, preserves_flags, readonly));
+        }
+        word
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = place;
+        ptr::null()
+    }
+}
+
+#[cfg(all(test, not(loom), target_arch = "x86_64"))]
+mod tests {
+    use super::addresses_in;
+    use std::rc::Rc;
+
+    #[derive(Clone)]
+    enum Shape {
+        Empty,
+        Number(f64),
+        Text(u8, String),
+    }
+
+    fn finds<T>(value: &T, address: *const u8) -> bool {
+        addresses_in(value).any(|found| found == address)
+    }
+
+    #[test]
+    fn what_a_value_owns_is_found_wherever_it_keeps_the_address() {
+        let row = vec![1_u32, 2, 3];
+        let start = row.as_ptr().cast();
+        assert!(finds(&row, start));
+        assert!(finds(&(7_u64, row.into_boxed_slice()), start), "behind a number");
+        let shared = Rc::new([0_u64; 4]);
+        assert!(finds(&Some(Rc::clone(&shared)), Rc::as_ptr(&shared).cast::<u8>().wrapping_sub(16)));
+        let text = Shape::Text(1, "gossamer".to_owned());
+        let Shape::Text(_, string) = &text else { unreachable!("it is a text") };
+        assert!(finds(&text, string.as_ptr()));
+    }
+
+    #[test]
+    fn what_owns_nothing_has_no_addresses() {
+        assert_eq!(addresses_in(&"static").count(), 0, "not dropped");
+        assert_eq!(addresses_in(&[usize::MAX / 3; 4]).count(), 0, "numbers");
+        assert_eq!(addresses_in(&Vec::<u8>::new()).count(), 0, "empty");
+        assert_eq!(addresses_in(&None::<Box<u8>>).count(), 0, "null");
+        assert_eq!(addresses_in(&(1.5, Vec::<u8>::new(), u64::MAX)).count(), 0, "a float and a hash");
+        for shape in [Shape::Empty, Shape::Number(-2.5)] {
+            let _any = addresses_in(&shape).count(); // of bytes that are not initialised
+        }
+    }
 }
