@@ -31,33 +31,30 @@ pub fn light_first(graph: &DistVec<Vec<(u32, f32)>>, delta: f32) {
     graph.par_for_each(move |_, row: &mut Vec<(u32, f32)>| row.sort_by_key(|(_, length)| *length >= delta));
 }
 
-/// The lengths of the shortest paths from `root`, by delta-stepping (Meyer and Sanders, 2003), and how many rounds it took. Rows have their
-/// light edges first: a vertex needs them each time it comes nearer, and the others once, when all of its bucket is settled.
+/// The lengths of the shortest paths from `root`, by delta-stepping (Meyer and Sanders, 2003), and how many rounds it
+/// took. Rows have their light edges first: a vertex needs them each time it comes nearer, and the others once, when
+/// all of its bucket is settled. A vertex that was found nearer than its bucket meanwhile has had its turn.
 #[gossamer::delegate]
 pub fn shortest_paths(graph: &DistVec<Vec<(u32, f32)>>, root: u32, delta: f32) -> (DistVec<f32>, u32) {
     let distances = DistVec::filled(graph.len(), f32::INFINITY);
     distances.set(root as usize, 0.0);
     let (mut front, mut rounds) = (Frontier::of(&distances), 0);
-    front.mark_at(root as usize, 0);
-    front.mark_at(root as usize, 1);
+    (0..2).for_each(|kind| front.mark_at(root as usize, kind));
     while front.swap() > 0 {
         rounds += 1;
         let (bucket, is_heavy) = (front.priority() / 2, front.priority() % 2 == 1);
         front
             .par_for_each(graph, |_, distance, row, out| {
-                let (light, heavy) = row.split_at(row.partition_point(|(_, length)| *length < delta));
-                let row = if is_heavy { heavy } else { light };
-                // A vertex that was found nearer meanwhile has had its turn.
+                let edges = row.iter().skip_while(|edge| is_heavy && edge.1 < delta);
+                let edges = edges.take_while(|edge| is_heavy || edge.1 < delta);
                 if (*distance / delta) as usize >= bucket {
-                    row.iter().for_each(|(v, length)| out.least(*v as usize, distance + length));
+                    edges.for_each(|(v, length)| out.least(*v as usize, distance + length));
                 }
             })
             .apply(|distance, new, next| {
                 if new < *distance {
                     *distance = new;
-                    let bucket = (new / delta) as usize;
-                    next.mark_at(2 * bucket);
-                    next.mark_at(2 * bucket + 1);
+                    (0..2).for_each(|kind| next.mark_at(2 * (new / delta) as usize + kind));
                 }
             });
     }
