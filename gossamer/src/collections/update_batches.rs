@@ -14,6 +14,11 @@ use crate::worker::require_fiber;
 use crate::{NoRef, Replies, WithoutCaptures};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
+/// How many updates ahead what an element owns is fetched into the cache: when the element itself is there.
+const OWNED_FETCHED_BEFORE: usize = FETCHED_BEFORE / 2;
+/// Lines of that: an update mostly uses one, at the beginning or at the end.
+const OWNED_LINES: usize = 2;
+
 impl<T: 'static> DistVec<T> {
     /// A handle for many updates: push indices and arguments one by one, and `closure` is applied to each of these
     /// elements in place, with its argument.
@@ -248,12 +253,17 @@ fn serve<T, A>(
     while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
         for (at, (offset, argument)) in updates.by_ref() {
             served = at;
-            let element = |at| offsets.get(at).and_then(|offset| values.get(*offset as usize));
-            if let Some(soon) = element(at + FETCHED_BEFORE) {
+            let soon = offsets.get(at + FETCHED_BEFORE).and_then(|offset| values.get(*offset as usize));
+            if let Some(soon) = soon {
                 prefetch::write(soon);
             }
-            if let Some(sooner) = element(at + FETCHED_BEFORE / 2) {
-                prefetch::owned_by(sooner);
+            // Several updates of one element are often next to each other.
+            if let Some([before, sooner]) =
+                offsets.get(at + OWNED_FETCHED_BEFORE - 1..=at + OWNED_FETCHED_BEFORE)
+                && before != sooner
+                && let Some(sooner) = values.get(*sooner as usize)
+            {
+                prefetch::owned_by(sooner, OWNED_LINES);
             }
             closure(&mut values[*offset as usize], argument, &mut marks.next(*offset));
         }

@@ -13,6 +13,8 @@ use std::hash::Hash;
 
 /// Entries that a bucket holds before it is split: as many as fit a table of 4096 places.
 const MOST: usize = 3584;
+/// Lines that are fetched of what an entry owns: keys that are texts have fewer.
+const OWNED_LINES: usize = 4;
 
 /// The entries of a [`DistMap`](crate::collections::DistMap) on one worker: what a closure gets that is applied to a
 /// whole part.
@@ -237,7 +239,7 @@ impl<K: Hash + Eq, V> Entries<K, V> {
     pub(super) fn fetch_owned(&self, hash: u64) {
         let table = &self.buckets[self.bucket_of(hash)].table;
         table.find(in_table(hash), |entry| {
-            prefetch::owned_by(entry);
+            prefetch::owned_by(entry, OWNED_LINES);
             false
         });
     }

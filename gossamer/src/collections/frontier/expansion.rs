@@ -26,6 +26,8 @@ const TURN: Duration = Duration::from_micros(100);
 const FETCHED_BEFORE: usize = 4;
 /// How many elements ahead that is fetched which an element, or its row, owns: those that have been fetched by then.
 const OWNED_FETCHED_BEFORE: usize = 2;
+/// Lines of that: most rows of a graph have no more, and the processor itself finds what lies behind.
+const OWNED_LINES: usize = 4;
 /// Elements between two looks at the clock.
 const BETWEEN: usize = 64;
 
@@ -268,8 +270,8 @@ fn take_turn<T, R, A: NoRef>(
                 prefetch::read(&rows[*soon as usize]);
             }
             if let Some(soon) = front.get(at + OWNED_FETCHED_BEFORE) {
-                prefetch::owned_by(&elements[*soon as usize]);
-                prefetch::owned_by(&rows[*soon as usize]);
+                prefetch::owned_by(&elements[*soon as usize], OWNED_LINES);
+                prefetch::owned_by(&rows[*soon as usize], OWNED_LINES);
             }
             let offset = *offset as usize;
             expand(elements.index_of(offset), &elements[offset], &rows[offset], out);

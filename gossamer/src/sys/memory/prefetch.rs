@@ -27,42 +27,35 @@ pub(crate) fn write<T>(address: *const T) {
     let _ = address;
 }
 
-/// Lines that are fetched of what a value owns: most rows of a graph have no more, and the processor itself finds what
-/// lies behind.
-const OWNED_LINES: usize = 4;
-
 /// Hints that what a value owns, such as the elements of a vector, will be used soon: each word of the value that may
 /// be an address is taken for one, as in content-directed prefetching (Cooksey, Jourdan and Grunwald, ASPLOS 2002).
-/// The value itself is read, so it should be in the cache by now. Nothing is done for types that own nothing.
+/// `lines` are fetched from each on. The value itself is read, so it should be in the cache by now. Nothing is done for
+/// types that own nothing.
 #[inline(always)]
-pub(crate) fn owned_by<T>(value: &T) {
+pub(crate) fn owned_by<T>(value: &T, lines: usize) {
     for address in addresses_in(value) {
-        (0..OWNED_LINES).for_each(|line| read(address.wrapping_add(64 * line)));
+        (0..lines).for_each(|line| read(address.wrapping_add(64 * line)));
     }
 }
 
-/// The words of a value that may be addresses of what it owns: those in the region of the value itself, or in that of
-/// the program, which the heap of its first thread follows. Numbers are in neither, and nor are most pairs of them: to
+/// The words of a value that may be addresses of what it owns. Numbers are none, and nor are most pairs of numbers: to
 /// fetch what is not mapped costs more than this gains.
 #[inline(always)]
 fn addresses_in<T>(value: &T) -> impl Iterator<Item = *const u8> {
+    const WORD: usize = size_of::<usize>();
     let owns = const { needs_drop::<T>() && align_of::<T>() >= WORD && size_of::<T>() <= 8 * WORD };
     let words = if owns { size_of::<T>() / WORD } else { 0 };
     let first = ptr::from_ref(value).cast::<usize>();
     // SAFETY: the word lies within `value`, aligned as that is.
     let word = move |at| unsafe { word(first.add(at)) };
-    let likely = [region_of(first), region_of(ptr::from_ref(&PROGRAM))];
-    (0..words).map(word).filter(move |word| region_of(*word) != 0 && likely.contains(&region_of(*word)))
+    (0..words).map(word).filter(|word| is_in_heap(word.addr() as u64))
 }
 
-const WORD: usize = size_of::<usize>();
-/// Somewhere in the program.
-static PROGRAM: u8 = 0;
-
-/// A number for the tebibyte around an address. Programs and what is mapped have a few of the 128 in all.
+/// Whether an address may be of a heap, by one comparison: a heap follows the program, which Linux places at
+/// 0x55.. or 0x56.. with 40 more bits, or is mapped from the end of the 47 bits of addresses downwards, at 0x7f.. or 0x7e..
 #[inline(always)]
-fn region_of<T>(address: *const T) -> u64 {
-    address.addr() as u64 >> 40
+fn is_in_heap(address: u64) -> bool {
+    (address >> 40) & !0x2b == 0x54
 }
 
 /// Reads a word that may be padding, or not initialised, as in an enum: by the processor, which knows no such thing.
