@@ -47,7 +47,7 @@ fn addresses_in<T>(value: &T) -> impl Iterator<Item = *const u8> {
     let words = if owns { size_of::<T>() / WORD } else { 0 };
     let first = ptr::from_ref(value).cast::<usize>();
     // SAFETY: the word lies within `value`, aligned as that is.
-    let word = move |at| unsafe { word(first.add(at)) };
+    let word = move |at| unsafe { word(first.wrapping_add(at)) };
     (0..words).map(word).filter(|word| is_in_heap(word.addr() as u64))
 }
 
