@@ -97,6 +97,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(feature = "sanitizer", ignore = "the sanitizer has its heap elsewhere")]
     fn what_a_value_owns_is_found_wherever_it_keeps_the_address() {
         let row = vec![1_u32, 2, 3];
         let start = row.as_ptr().cast();
