@@ -5,6 +5,7 @@ pub(crate) mod embedded;
 use crate::blocking::pool;
 use crate::counters::trace::{self, TraceRing};
 use crate::counters::worker::WorkerCounters;
+use crate::inspect::threads::WaitsForRuntime;
 use crate::inspect::watcher::Watching;
 use crate::lane::catch;
 use crate::metrics::server::MetricsServer;
@@ -247,6 +248,7 @@ impl NodeThreads {
         });
         // If it is refused, the sender is dropped with it.
         let _refused = nodes[0].shared.mailboxes[0].send(Message::Request(first));
+        let _waits = WaitsForRuntime::begin();
         receiver.recv().unwrap_or_else(|_| Err(Box::new("the runtime ended before its first fiber did")))
     }
 

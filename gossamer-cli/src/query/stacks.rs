@@ -146,6 +146,7 @@ fn node(seen: &SeenNode<NodeReport>) -> Value {
         "application": seen.place.as_ref().map(|place| &place.application),
         "machine": seen.place.as_ref().map(|place| &place.machine),
         "workers": report.workers.iter().map(worker).collect::<Vec<_>>(),
+        "other_threads": report.other_threads,
         "fibers": report.fibers.iter().map(group).collect::<Vec<_>>(),
     })
 }
@@ -153,6 +154,7 @@ fn node(seen: &SeenNode<NodeReport>) -> Value {
 fn wait(wait: &WaitReport) -> Value {
     json!({
         "call": wait.call, "at": wait.at, "what": wait.what, "closure": wait.closure, "property": wait.property, "worker": wait.worker,
+        "is_internal": wait.is_internal,
     })
 }
 

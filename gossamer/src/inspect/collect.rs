@@ -5,6 +5,7 @@ use crate::inspect::identity::NodeIdentity;
 use crate::inspect::report::{
     Dependency, FiberGroup, FiberId, FiberLink, NodeReport, WaitReport, WorkerReport,
 };
+use crate::inspect::threads;
 use crate::lane::constant::ClosurePath;
 use crate::lane::place::Places;
 use crate::lane::property::Root;
@@ -104,10 +105,11 @@ fn report_with_examples(runtime: &Shared) -> (NodeReport, Vec<FiberName>) {
         };
         (group, doing.example)
     });
+    let other_threads = threads::others();
     let mut fibers: Vec<_> = fibers.collect();
     fibers.sort_by_key(|(group, _)| std::cmp::Reverse(group.count));
     let (fibers, examples) = fibers.into_iter().unzip();
-    (NodeReport { identity: NodeIdentity::of(runtime), workers, fibers, links }, examples)
+    (NodeReport { identity: NodeIdentity::of(runtime), workers, other_threads, fibers, links }, examples)
 }
 
 /// What the fibers of one entry do.
@@ -172,6 +174,7 @@ fn wait(fiber: &FiberRecord, meetings: &Meetings) -> Option<WaitReport> {
             closure: Some(closure((answer.names.closure)())),
             property: Some(property.to_owned()).filter(|_| !makes_one),
             worker: Some(answer.trustee),
+            is_internal: true,
         });
     }
     let wait = fiber.wait?;
@@ -184,7 +187,7 @@ fn wait(fiber: &FiberRecord, meetings: &Meetings) -> Option<WaitReport> {
             let have_come = meetings.get(&address).copied().unwrap_or_default();
             (Some(format!("the others: {have_come} of {parties} have come")), None, None)
         }
-        WaitsOn::Event => (None, None, None),
+        WaitsOn::Event | WaitsOn::Others => (None, None, None),
     };
     Some(WaitReport {
         call: wait.call.to_owned(),
@@ -193,6 +196,7 @@ fn wait(fiber: &FiberRecord, meetings: &Meetings) -> Option<WaitReport> {
         closure: named,
         property: None,
         worker,
+        is_internal: !matches!(wait.on, WaitsOn::Event),
     })
 }
 

@@ -190,6 +190,7 @@ mod tests {
                 program: String::new(),
             },
             workers: Vec::new(),
+            other_threads: Some(0),
             fibers: Vec::new(),
             links,
         }

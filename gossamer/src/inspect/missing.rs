@@ -1,6 +1,7 @@
 //! Fibers that wait in a collective of nodes for a node that has no fiber, so that none calls it there.
 
 use crate::inspect::report::{FiberGroup, NodeReport, WaitReport};
+use crate::inspect::rest::at_rest;
 use std::time::Duration;
 
 /// What they wait in.
@@ -10,13 +11,8 @@ const COLLECTIVES: [&str; 4] = ["rack::barrier", "rack::gather", "rack::all_redu
 /// has a fiber that goes on. Nothing has happened for so long.
 pub(super) fn missing_nodes(reports: &[NodeReport], still: Duration) -> Vec<String> {
     let mut found = Vec::new();
-    for report in reports {
-        let rack: Vec<&NodeReport> =
-            reports.iter().filter(|other| other.identity.runtime() == report.identity.runtime()).collect();
-        if rack.len() != report.identity.nodes as usize || !rack.iter().all(|node| is_still(node, still)) {
-            continue;
-        }
-        for (group, wait) in collectives(report) {
+    for rack in at_rest(reports, still) {
+        for (report, group, wait) in rack.iter().flat_map(|report| collectives(report)) {
             let first = |node: &NodeReport| node.workers.first().map(|worker| worker.worker);
             let awaited = rack.iter().find(|node| wait.worker.is_some() && first(node) == wait.worker);
             // What a fiber there waits for may happen, so that it comes late.
@@ -28,17 +24,9 @@ pub(super) fn missing_nodes(reports: &[NodeReport], still: Duration) -> Vec<Stri
     found
 }
 
-/// Whether all workers of a node have answered, and each of its fibers has waited for nearly as long as nothing has
-/// happened: how long a fiber waits is known to the nearest look only, and not too long.
-fn is_still(node: &NodeReport, still: Duration) -> bool {
-    let least = (still / 2).as_millis() as u64;
-    let waits = |group: &FiberGroup| group.state == "waits" && group.waited.0 >= least;
-    node.workers.iter().all(|worker| worker.answered && worker.jobs == 0) && node.fibers.iter().all(waits)
-}
-
-fn collectives(node: &NodeReport) -> impl Iterator<Item = (&FiberGroup, &WaitReport)> {
-    let waiting = node.fibers.iter().filter_map(|group| Some((group, group.wait.as_ref()?)));
-    waiting.filter(|(_, wait)| COLLECTIVES.contains(&&wait.call[..]))
+fn collectives(node: &NodeReport) -> impl Iterator<Item = (&NodeReport, &FiberGroup, &WaitReport)> {
+    let waiting = node.fibers.iter().filter_map(move |group| Some((node, group, group.wait.as_ref()?)));
+    waiting.filter(|(_, _, wait)| COLLECTIVES.contains(&&wait.call[..]))
 }
 
 fn describe(of: &NodeReport, group: &FiberGroup, wait: &WaitReport, awaited: u32) -> String {

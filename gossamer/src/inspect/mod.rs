@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 mod activity;
+mod all_wait;
 mod backtraces;
 mod collect;
 mod deadlock;
@@ -16,8 +17,10 @@ mod quit;
 mod relay;
 mod render;
 mod report;
+mod rest;
 mod socket;
 mod standstill;
+pub(crate) mod threads;
 pub(crate) mod watcher;
 
 #[cfg(fuzzing)]

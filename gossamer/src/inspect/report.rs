@@ -11,6 +11,9 @@ pub struct NodeReport {
     pub identity: NodeIdentity,
     /// Its workers, in order.
     pub workers: Vec<WorkerReport>,
+    /// Threads of the process that this library has not started, besides those that wait for a runtime to end; `None` if
+    /// the kernel does not tell.
+    pub other_threads: Option<u64>,
     /// Its fibers: those that do the same are one entry.
     pub fibers: Vec<FiberGroup>,
     /// The fibers that wait for others, or that others wait for.
@@ -76,6 +79,9 @@ pub struct WaitReport {
     pub property: Option<String>,
     /// The index of the worker that will do what is awaited.
     pub worker: Option<u32>,
+    /// Whether only the program itself can end it, by one of its fibers or threads: it is for a message, a lock, an
+    /// answer or another fiber, and not for a socket, a time or a system call.
+    pub is_internal: bool,
 }
 
 /// Names a fiber among those of all nodes, for as long as its job takes.

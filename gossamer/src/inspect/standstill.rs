@@ -1,6 +1,7 @@
-//! Reports, without being asked, that fibers wait for each other, or for a node that does not come to a collective,
-//! when a process has come to a standstill.
+//! Reports, without being asked, that fibers wait for each other, for a node that does not come to a collective, or for
+//! what no fiber is left to do, when a process has come to a standstill.
 
+use crate::inspect::all_wait::all_wait;
 use crate::inspect::collect::{reports, two_looks};
 use crate::inspect::deadlock::{Deadlock, deadlocks};
 use crate::inspect::missing::missing_nodes;
@@ -26,8 +27,8 @@ pub(super) struct Standstill {
 struct AlreadyReported {
     /// The fibers of deadlocks.
     fibers: HashSet<FiberId>,
-    /// Collectives to which a node has not come.
-    collectives: HashSet<String>,
+    /// Collectives to which a node has not come, and the states of programs that wait for themselves.
+    others: HashSet<String>,
 }
 
 impl Standstill {
@@ -63,14 +64,22 @@ impl Standstill {
 fn check(told: &Mutex<AlreadyReported>, still: Duration) {
     let (before, now) = two_looks(with_neighbours);
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-    for (_, deadlock) in deadlocks(&before, &now) {
+    let (deadlocks, missing) = (deadlocks(&before, &now), missing_nodes(&now, still));
+    // Where less is known, it says what those do not.
+    let others = if deadlocks.is_empty() && missing.is_empty() { all_wait(&now, still) } else { Vec::new() };
+    for (_, deadlock) in deadlocks {
         if is_news(&mut told.fibers, &deadlock) {
             tell(still, &format!("because of a {deadlock}"));
         }
     }
-    for missing in missing_nodes(&now, still) {
-        if told.collectives.insert(missing.clone()) {
+    for missing in missing {
+        if told.others.insert(missing.clone()) {
             tell(still, &format!("on {missing}"));
+        }
+    }
+    for (state, text) in others {
+        if told.others.insert(state) {
+            tell(still, &text);
         }
     }
 }

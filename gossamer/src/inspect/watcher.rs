@@ -114,7 +114,7 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
         }
         blocks.look(&runtimes);
         let stall = runtimes.iter().filter_map(|runtime| runtime.config.stall_limit()).min();
-        let doze = stall.map_or(DOZE, |stall| stall.clamp(LOOK, DOZE));
+        let doze = stall.map_or(DOZE, |stall| (stall / 4).clamp(LOOK, DOZE));
         drop(runtimes);
         doze::note(all_sleep);
         let mut waits = vec![PollFd::new(bell, PollFlags::IN)];

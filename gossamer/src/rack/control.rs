@@ -2,6 +2,7 @@
 //! watches the other, so that no node outlives a lost one.
 
 use crate::NoRef;
+use crate::inspect::threads::WaitsForRuntime;
 use crate::rack::heartbeat::{limit, watch};
 use crate::rack::hello::Member;
 use crate::rack::loss::{is_seen_by_one, loss};
@@ -355,7 +356,7 @@ impl Follower {
 
     /// Tells node 0 that this node is ready, and follows it to the end.
     pub(crate) fn follow(self, shared: Arc<Shared>) {
-        let mut overdue = None;
+        let (_waits, mut overdue) = (WaitsForRuntime::begin(), None);
         let _first = self.runtime.set(Arc::clone(&shared));
         // Node 0 is lost otherwise, which the watcher sees.
         let _lost = lock(&self.writer).send(Control::Ready);

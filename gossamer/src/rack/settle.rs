@@ -2,8 +2,9 @@
 
 use crate::rack::topology::in_fiber;
 use crate::structures::oneshot;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::refuse_while_unwinding;
-use crate::worker::fibers::wake::block_on;
+use crate::worker::fibers::wake::block_on_as;
 
 /// Waits until all work is done, on all nodes: every fiber has ended, except those that wait here, and every request
 /// has been answered, even those that nobody waits for. Use it for work that is started and not joined.
@@ -35,5 +36,5 @@ pub fn wait_all() {
     let call = "rack::wait_all";
     let _waiting = in_fiber(call, |here| here.when_settled(move |outcome| sender.send(outcome)));
     // Closed only when the runtime ends, which unwinds this fiber.
-    let _settled = block_on(receiver, call);
+    let _settled = block_on_as(receiver, Wait::in_call(call).on(WaitsOn::Others));
 }

@@ -4,9 +4,10 @@ use crate::lane::error::DelegationError;
 use crate::lane::operation::refuse_captures;
 use crate::rack::team_member::TeamMember;
 use crate::rack::topology::in_fiber;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::{Cancellers, Trustee, refuse_while_unwinding, rethrow, spawn_around};
 use crate::wire::captured::Captured;
-use crate::worker::fibers::wake::block_on;
+use crate::worker::fibers::wake::block_on_as;
 use crate::worker::nodes::teams::TeamId;
 use crate::{NoRef, WithoutCaptures};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -161,7 +162,7 @@ impl Workers {
             cancellers.push(canceller);
             outcomes.push(async move { (number, poll_fn(|context| pending.poll_outcome(context)).await) });
         }
-        let outcome = block_on(collect(outcomes, &cancellers), call);
+        let outcome = block_on_as(collect(outcomes, &cancellers), Wait::in_call(call).on(WaitsOn::Others));
         cancellers.forget();
         match outcome {
             Ok(results) => results,

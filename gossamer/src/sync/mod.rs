@@ -54,7 +54,7 @@ pub use tokio::sync::{
     AcquireError, MutexGuard, RwLockReadGuard, RwLockWriteGuard, TryAcquireError, TryLockError,
 };
 
-use crate::sys::fibers::wait::Wait;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::without_suspending;
 use crate::worker::fibers::wake::{self, block_on_in_turn};
 use std::future::{Future, poll_fn};
@@ -63,7 +63,7 @@ use std::pin::pin;
 /// Waits for a future of tokio as a fiber or a thread.
 #[track_caller]
 fn wait<F: Future>(future: F, call: &'static str) -> F::Output {
-    wait_as(future, Wait::in_call(call))
+    wait_as(future, Wait::in_call(call).on(WaitsOn::Others))
 }
 
 /// Like `wait`, with a description of what is awaited.

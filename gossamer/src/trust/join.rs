@@ -75,7 +75,7 @@ impl<U> JoinHandle<U> {
     #[track_caller]
     pub fn try_join(self) -> Result<U, DelegationError> {
         refuse_while_unwinding("joins a fiber", "join it before, or detach it");
-        let on = self.1.as_ref().and_then(Canceller::awaited).unwrap_or(WaitsOn::Event);
+        let on = self.1.as_ref().and_then(Canceller::awaited).unwrap_or(WaitsOn::Others);
         self.0.try_wait_as(Wait::in_call("join").on(on))
     }
 

@@ -311,7 +311,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         // At any trustee: the closure may wait for a fiber of this worker, directly or through others.
         refuse_while_unwinding("launches a closure", "launch it before, or use `launch_then`");
         let (pending, job) = self.start::<N, _, _, _>(closure, arguments, sent_from);
-        let on = job.id().map_or(WaitsOn::Event, |job| WaitsOn::Job { worker: self.target().index(), job });
+        let on = job.id().map_or(WaitsOn::Others, |job| WaitsOn::Job { worker: self.target().index(), job });
         pending.try_wait_as(Wait::in_call("launch").on(on))
     }
 

@@ -4,7 +4,7 @@ use crate::lane::error::{DelegationError, Reason, print};
 use crate::lane::operation::refuse_captures;
 use crate::structures::local_queue::LocalQueue;
 use crate::sys::fibers::fiber::Fiber;
-use crate::sys::fibers::wait::Wait;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::{NoRef, Trust};
 use crate::wire::captured::Captured;
 use crate::worker::{self, with_worker};
@@ -98,7 +98,7 @@ impl<K: 'static, U: 'static> Replies<K, U> {
             if arrived.is_some() || self.queue.under_way.get() == 0 {
                 return arrived;
             }
-            let _noted = Fiber::note_wait(Wait::in_call("Replies::next"));
+            let _noted = Fiber::note_wait(Wait::in_call("Replies::next").on(WaitsOn::Others));
             with_worker(|here| {
                 self.queue.waiting.set(Some(here.running()));
                 here.park();

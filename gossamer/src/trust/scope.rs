@@ -212,6 +212,7 @@ impl ScopeState {
 
     /// Waits for all fibers of the scope, and returns whether there were any. If the waiting fiber is cancelled, so are
     /// they.
+    #[track_caller]
     fn wait(&self) -> bool {
         /// A6: unwinding is impossible while fibers borrow what it would destroy.
         struct Abort;
@@ -227,7 +228,7 @@ impl ScopeState {
             return false;
         }
         let abort = Abort;
-        let noted = Fiber::note_wait(Wait::in_call("scope"));
+        let noted = Fiber::note_wait(Wait::in_call("scope").on(WaitsOn::Others));
         while !self.is_empty() {
             with_worker(|here| {
                 if self.has_to_cancel() {
@@ -338,7 +339,7 @@ impl<U> ScopedJoinHandle<'_, U> {
     #[track_caller]
     pub fn try_join(self) -> Result<U, DelegationError> {
         refuse_while_unwinding("joins a fiber", "join it before");
-        let on = self.canceller.awaited().unwrap_or(WaitsOn::Event);
+        let on = self.canceller.awaited().unwrap_or(WaitsOn::Others);
         let outcome = self.pending.try_wait_as(Wait::in_call("join").on(on));
         self.claim.state.failures.borrow_mut().forget(self.claim.id);
         outcome

@@ -232,8 +232,8 @@ impl Config {
     }
 
     /// After how long without any progress to look for fibers that wait for ever: for each other, by latches and
-    /// joins, or in a collective for a node that has no fiber to call it. These are reported on standard error, with
-    /// every source line involved. Zero: never.
+    /// joins, in a collective for a node that has no fiber to call it, or all of them for messages, locks and each other.
+    /// These are reported on standard error, with every source line involved. Zero: never.
     ///
     /// ```
     /// use std::time::Duration;

@@ -3,3 +3,4 @@
 
 mod mistakes;
 mod results;
+mod standstill;

@@ -16,8 +16,10 @@ pub(crate) struct Wait {
 /// What it waits for, as far as that is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WaitsOn {
-    /// Whatever the call says: a socket, a time, a message. Something other than a fiber may end the wait.
+    /// Whatever the call says: a socket, a time, a thread. Something other than a fiber may end the wait.
     Event,
+    /// A message, a lock, or other fibers, which are not known: fibers of this node, or threads of its process, end it.
+    Others,
     /// The result of a closure or a fiber of this name, from the worker with this index.
     Result { of: fn() -> &'static str, worker: u32 },
     /// The end of a fiber: its job, on the worker of this index.

@@ -1,0 +1,68 @@
+//! A program whose fibers wait, for tests: its argument says for what.
+
+use gossamer::sync::{Barrier, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// Longer than tests let a program stand still.
+const LONG: Duration = Duration::from_secs(3);
+
+/// Two fibers take two locks in different orders.
+fn locks() {
+    let (one, two, both) = (Mutex::new(0), Mutex::new(0), Barrier::new(2));
+    let take = |(first, second, both): (Mutex<u8>, Mutex<u8>, Barrier)| {
+        let mut first = first.lock();
+        both.wait();
+        *first += *second.lock();
+    };
+    let fibers = [
+        gossamer::spawn_with(take, (one.clone(), two.clone(), both.clone())),
+        gossamer::spawn_with(take, (two, one, both)),
+    ];
+    for fiber in fibers {
+        fiber.join();
+    }
+}
+
+/// The receiver waits for the end, and has a sender itself.
+fn sender() {
+    let (sender, mut receiver) = mpsc::channel::<u8>(1);
+    while receiver.recv().is_some() {}
+    drop(sender);
+}
+
+/// A thread sends after a while.
+fn thread() {
+    let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
+    let thread = thread::spawn(move || {
+        thread::sleep(LONG);
+        sender.send(7)
+    });
+    assert_eq!(receiver.recv(), Some(7));
+    assert!(thread.join().is_ok_and(|sent| sent.is_ok()));
+}
+
+/// A fiber sends after a while.
+fn time() {
+    let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
+    let fiber = gossamer::spawn_with(
+        |sender: mpsc::UnboundedSender<u8>| {
+            gossamer::sleep(LONG);
+            assert!(sender.send(7).is_ok());
+        },
+        sender,
+    );
+    assert_eq!(receiver.recv(), Some(7));
+    fiber.join();
+}
+
+#[gossamer::main]
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("locks") => locks(),
+        Some("sender") => sender(),
+        Some("thread") => thread(),
+        Some("time") => time(),
+        other => panic!("{other:?} is none of those"),
+    }
+}
