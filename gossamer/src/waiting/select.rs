@@ -7,9 +7,32 @@
 use crate::waiting::block_on;
 use pin_project_lite::pin_project;
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
+use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+
+/// What an arm waits for until it is a `T`: whatever can be awaited.
+#[diagnostic::on_unimplemented(
+    message = "`select!` waits for futures, and `{Self}` is none",
+    label = "this call has waited by itself, and returned `{Self}`",
+    note = "calls that wait have a form that is a future: `recv_async`, `sleep_async`, `apply_async`, …"
+)]
+pub trait Awaited<T> {
+    /// The future itself.
+    fn into_future(self) -> impl Future<Output = T>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<F: IntoFuture> Awaited<F::Output> for F {
+    fn into_future(self) -> impl Future<Output = F::Output> {
+        IntoFuture::into_future(self)
+    }
+}
+
+/// The future of an arm.
+pub fn future<F: Awaited<T>, T>(awaited: F) -> impl Future<Output = T> {
+    awaited.into_future()
+}
 
 pin_project! {
     /// A future, unless its condition was false, and the arms after it.
@@ -201,7 +224,7 @@ macro_rules! __select {
     (@chain ($future:expr) ($condition:expr) $($rest:tt)*) => {
         $crate::__private::select::Arm::new(
             if $condition {
-                ::core::option::Option::Some(::core::future::IntoFuture::into_future($future))
+                ::core::option::Option::Some($crate::__private::select::future($future))
             } else {
                 ::core::option::Option::None
             },
