@@ -73,15 +73,17 @@ pub fn counted<'a, 'b>(
     arguments[1..].split_at_checked(count).ok_or(SYNTAX)
 }
 
-/// The LIMIT of SINTERCARD and ZINTERCARD.
-pub fn limit(options: &[&[u8]]) -> Result<usize, Refusal> {
-    match options {
-        [] => Ok(usize::MAX),
-        [option, limit, behind @ ..] if option.eq_ignore_ascii_case(b"LIMIT") => {
-            let limit = number::parse(limit).and_then(|limit| usize::try_from(limit).ok());
-            let limit = limit.ok_or(LIMIT_NEGATIVE)?;
-            if behind.is_empty() { Ok(if limit == 0 { usize::MAX } else { limit }) } else { Err(SYNTAX) }
-        }
-        _ => Err(SYNTAX),
+/// The LIMIT of SINTERCARD and ZINTERCARD; the last one, if there are several.
+pub fn limit(mut options: &[&[u8]]) -> Result<usize, Refusal> {
+    let mut limit = 0;
+    while let [option, number, behind @ ..] = options
+        && option.eq_ignore_ascii_case(b"LIMIT")
+    {
+        limit = number::parse(number).and_then(|limit| usize::try_from(limit).ok()).ok_or(LIMIT_NEGATIVE)?;
+        options = behind;
     }
+    if !options.is_empty() {
+        return Err(SYNTAX);
+    }
+    Ok(if limit == 0 { usize::MAX } else { limit })
 }

@@ -11,7 +11,7 @@ const LONG: &str =
 const INT: &str = "-ERR value is out of range, value must between -2147483648 and 2147483647";
 
 /// Commands, one after another, with redis's replies.
-const RECORDED: [(&str, &str); 69] = [
+const RECORDED: [(&str, &str); 72] = [
     ("SET s text", "+OK"),
     ("RPUSH l a", ":1"),
     ("HSET h a 1", ":1"),
@@ -53,6 +53,9 @@ const RECORDED: [(&str, &str); 69] = [
     ("LMPOP 1 a LEFT COUNT 1 COUNT", SYNTAX),
     ("SINTERCARD 1 a LIMIT -2 x", "-ERR LIMIT can't be negative"),
     ("SINTERCARD 1 a LIMIT 2 x", SYNTAX),
+    ("SINTERCARD 1 a LIMIT 2 LIMIT -2", "-ERR LIMIT can't be negative"),
+    ("ZINTERCARD 1 z LIMIT 0 LIMIT 1", ":1"),
+    ("ZINTERCARD 1 z LIMIT 1 LIMIT 0", ":2"),
     ("BLMPOP -1 1 a LEFT COUNT 0", "-ERR count should be greater than 0"),
     ("BLMPOP -1 1 a LEFT", "-ERR timeout is negative"),
     ("BZMPOP x 2 a MIN", SYNTAX),
