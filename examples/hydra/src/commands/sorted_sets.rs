@@ -118,7 +118,12 @@ impl Options {
             weighted.sort_by_key(|(members, _)| members.len());
         }
         for (index, (members, weight)) in weighted.into_iter().enumerate() {
-            let members = members.into_iter().map(|(member, score)| (member, number_or_zero(score * weight)));
+            // An intersection aggregates what is not a number as it is, unless it comes first.
+            let counts_zero = index == 0 || combination != Combination::Intersection;
+            let members = members.into_iter().map(|(member, score)| {
+                let score = score * weight;
+                (member, if counts_zero { number_or_zero(score) } else { score })
+            });
             match combination {
                 _ if index == 0 => scores = members.collect(),
                 Combination::Union => {

@@ -3,7 +3,7 @@
 use crate::servers::{Directory, Server};
 
 /// Commands, one after another, with redis's replies on x86-64.
-const RECORDED: [(&str, &str); 69] = [
+const RECORDED: [(&str, &str); 74] = [
     ("ZADD z 0x10 a", ":1"),
     ("ZSCORE z a", "$16"),
     ("ZADD z 1e400 b", "-ERR value is not a valid float"),
@@ -31,6 +31,12 @@ const RECORDED: [(&str, &str); 69] = [
     // From the one with the fewest members to the one with the most.
     ("ZINTER 3 three two one WITHSCORES", "*2 $x $0"),
     ("ZUNION 3 three two one WITHSCORES", "*6 $x $0 $y $2 $z $2"),
+    // Of an intersection only the first score counts as 0 if it is not a number; the others make the sum 0.
+    ("ZADD infinite inf x", ":1"),
+    ("ZINTER 2 infinite infinite WEIGHTS 1 0 WITHSCORES", "*2 $x $0"),
+    ("ZINTER 2 infinite infinite WEIGHTS 0 1 WITHSCORES", "*2 $x $inf"),
+    ("ZINTER 2 infinite infinite WEIGHTS 1 0 AGGREGATE MIN WITHSCORES", "*2 $x $inf"),
+    ("ZUNION 2 infinite infinite WEIGHTS 1 0 AGGREGATE MIN WITHSCORES", "*2 $x $0"),
     ("SADD p 10 1e2", ":2"),
     ("SADD q 1 2 3 4 5 10", ":6"),
     ("ZINTER 3 q p p WEIGHTS 1e17 12345.678 -2.25 WITHSCORES", "*2 $10 $1.0000000000001234e+17"),
