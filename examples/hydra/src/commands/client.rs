@@ -104,6 +104,7 @@ fn kill(connection: &mut Connection, arguments: &[&[u8]]) {
             killed += 1;
         } else if client != own {
             killed += usize::from(workers.shards()[worker].apply_with(Clients::kill, client));
+            registry::forget(client);
         }
     }
     match (is_old, killed) {

@@ -106,6 +106,11 @@ pub fn find(filter: &Filter) -> Vec<(usize, u64)> {
     })
 }
 
+/// A client that was ended: nobody sees it any more, even if its fiber does not know yet.
+pub fn forget(id: u64) {
+    with(|clients| clients.remove(&id));
+}
+
 /// A line for each client, or for those of these numbers or this type.
 pub fn list(ids: Option<&[i64]>, kind: Option<Kind>) -> String {
     let is_wanted = |id: u64, client: &Client| {

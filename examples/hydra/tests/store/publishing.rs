@@ -117,6 +117,23 @@ fn a_client_may_end_others_by_number_and_by_address() {
 }
 
 #[test]
+fn a_client_that_was_ended_is_not_listed() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let others: Vec<_> = (0..100)
+        .map(|_| {
+            let mut other = server.client();
+            let number = other.say("CLIENT ID")[1..].trim_end().to_owned();
+            (other, number)
+        })
+        .collect();
+    for (_, number) in &others {
+        assert_eq!(client.say(&format!("CLIENT KILL ID {number}")), ":1\r\n");
+        assert_eq!(client.say(&format!("CLIENT LIST ID {number}")), "$0\r\n\r\n");
+    }
+}
+
+#[test]
 fn clients_that_have_subscribed_are_of_a_type_of_their_own() {
     let server = Server::start(&[]);
     let (mut client, mut subscriber) = (server.client(), server.client());
