@@ -7,8 +7,9 @@ use crate::sys::threads::outside;
 use crate::worker;
 use std::time::{Duration, Instant};
 
-/// Lets the other fibers of this worker and its trustee run. On a thread that is not a worker it yields the processor
-/// to other threads.
+/// Lets the other fibers of this worker and its trustee run: each that can run by now, or was spawned here before, has its
+/// turn before this returns, unless the worker has been busy for long. On a thread that is not a worker it yields the
+/// processor to other threads.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {

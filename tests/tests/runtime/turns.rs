@@ -159,3 +159,29 @@ fn a_fiber_that_was_suspended_between_its_calls_does_not_let_others_run_for_them
         assert!(let_run <= 20, "{let_run} calls let the other fiber run");
     });
 }
+
+#[test]
+fn a_fiber_that_was_spawned_or_woken_before_runs_before_one_that_lets_others_run() {
+    fn spawn_and_yield() {
+        for _ in 0..1000 {
+            let (steps, wakes) = (Rc::new(Cell::new(0)), gossamer::sync::Notify::new());
+            let (step, wake) = (Rc::clone(&steps), wakes.clone());
+            let other = spawn_local(move || {
+                step.set(1);
+                wake.notified();
+                step.set(2);
+            });
+            yield_now();
+            assert_eq!(steps.get(), 1, "it was spawned");
+            wakes.notify_one();
+            yield_now();
+            assert_eq!(steps.get(), 2, "it was woken");
+            other.join();
+        }
+    }
+    in_runtime(1, || {
+        spawn_and_yield();
+        // In the turn in which it starts, too.
+        spawn_local(spawn_and_yield).join();
+    });
+}

@@ -36,6 +36,8 @@ pub(crate) struct Scheduler {
     /// The fewest idle fibers since the last check for unused memory.
     pub(super) fewest_idle: Cell<usize>,
     ready: LocalQueue<Rc<Fiber>>,
+    /// Fibers that let others run: those that were woken, and jobs that were queued, before they did.
+    yielded: LocalQueue<Rc<Fiber>>,
     jobs: LocalQueue<Job>,
     /// Jobs that may still start in this turn.
     startable: Cell<usize>,
@@ -63,6 +65,7 @@ impl Scheduler {
             idle: RefCell::default(),
             fewest_idle: Cell::new(0),
             ready: LocalQueue::with_capacity(64),
+            yielded: LocalQueue::with_capacity(64),
             jobs: LocalQueue::with_capacity(64),
             startable: Cell::new(0),
             counters,
@@ -95,7 +98,11 @@ impl Scheduler {
     /// Whether some fiber can run or start.
     #[inline]
     pub(crate) fn has_ready(&self) -> bool {
-        self.ready.len() > 0 || self.jobs.len() > 0 || self.cancellations.are_requested()
+        self.runnable() > 0 || self.jobs.len() > 0 || self.cancellations.are_requested()
+    }
+
+    fn runnable(&self) -> usize {
+        self.ready.len() + self.yielded.len()
     }
 
     /// Whether some fiber is in the middle of a job.
@@ -115,9 +122,9 @@ impl Scheduler {
         self.counters.fibers.alive.get() as usize + self.jobs.len()
     }
 
-    /// Queues the running fiber, which is about to suspend, behind the other runnable fibers.
+    /// Queues the running fiber, which is about to suspend, behind the other runnable fibers, and behind the jobs.
     pub(super) fn requeue(&self, fiber: Rc<Fiber>) {
-        self.ready.push(fiber);
+        self.yielded.push(fiber);
     }
 
     /// Makes a fiber runnable if it is parked; if it is running, its next park returns at once.
@@ -148,25 +155,13 @@ impl Scheduler {
         if self.cancellations.are_requested() {
             self.cancel_requested();
         }
-        let (ready, jobs) = (self.ready.len(), self.jobs.len());
-        if ready + jobs == 0 {
+        let (ready, jobs, yielded) = (self.ready.len(), self.jobs.len(), self.yielded.len());
+        if ready + jobs + yielded == 0 {
             self.cancellations.forget_jobs();
             return false;
         }
         let _restore = context::enter(Context::Fiber);
-        self.begin_phase();
-        for number in 1..=ready {
-            let Some(fiber) = self.ready.pop() else { break };
-            self.ready.peek(FRAME_AHEAD, |next| next.prefetch_frame());
-            self.ready.peek(SELF_AHEAD, Fiber::prefetch_self);
-            self.resume(fiber);
-            if number.is_multiple_of(MANY) && number < ready {
-                worker::with_worker(Worker::send_early);
-            }
-            if self.is_hurried() {
-                break;
-            }
-        }
+        self.resume_first(&self.ready, ready);
         self.begin_phase();
         self.startable.set(jobs);
         while let Some((job, description)) = self.next_job() {
@@ -180,10 +175,29 @@ impl Scheduler {
         if self.startable.replace(0) == 0 {
             self.cancellations.forget_jobs();
         }
+        self.resume_first(&self.yielded, yielded);
         self.view.note_running(None);
         self.view.note_unswept();
-        self.counters.fibers.ready.set(self.ready.len() as u64);
+        self.counters.fibers.ready.set(self.runnable() as u64);
         true
+    }
+
+    /// Runs the first fibers of a queue.
+    #[inline(always)]
+    fn resume_first(&self, queue: &LocalQueue<Rc<Fiber>>, count: usize) {
+        self.begin_phase();
+        for number in 1..=count {
+            let Some(fiber) = queue.pop() else { break };
+            queue.peek(FRAME_AHEAD, |next| next.prefetch_frame());
+            queue.peek(SELF_AHEAD, Fiber::prefetch_self);
+            self.resume(fiber);
+            if number.is_multiple_of(MANY) && number < count {
+                worker::with_worker(Worker::send_early);
+            }
+            if self.is_hurried() {
+                break;
+            }
+        }
     }
 
     /// Whether this turn has lasted long.
