@@ -110,6 +110,7 @@ impl<U> Part<U> {
         Self { count, state: PartState::Awaited(pending), canceller }
     }
 
+    #[track_caller]
     fn wait(self) -> Results<U> {
         match self.state {
             PartState::Ended(results) => results,
@@ -185,7 +186,12 @@ impl<U> JoinMany<U> {
     #[track_caller]
     pub fn try_join(self) -> Vec<Result<U, DelegationError>> {
         refuse_while_unwinding("joins fibers", "join them before, or detach them");
-        self.parts.into_iter().flat_map(Part::wait).collect()
+        let mut results = Vec::new();
+        // Not in a closure, which would hide the caller's line from reports.
+        for part in self.parts {
+            results.extend(part.wait());
+        }
+        results
     }
 
     /// What cancels them when a call that waits for them ends before they do.

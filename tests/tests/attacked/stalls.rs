@@ -103,6 +103,24 @@ fn a_fiber_that_keeps_its_worker_is_named_with_the_call_behind_which_it_does() {
 }
 
 #[test]
+#[gossamer::delegate]
+fn a_loop_over_several_nodes_is_named_with_the_line_of_the_program() {
+    let texts = &["worker 0 has been held up for", ", since its call at tests/tests/attacked/stalls.rs:"];
+    until_it_says(
+        |_| (),
+        texts,
+        || {
+            gossamer::rack::run_in_process(2, workers(1), || {
+                gossamer::collections::par_for_each(0..10_000, |_| ());
+                loop {
+                    std::hint::spin_loop();
+                }
+            });
+        },
+    );
+}
+
+#[test]
 fn a_collective_that_no_fiber_of_a_node_calls_is_told_with_its_line_and_that_node() {
     let texts = &["no progress for", "`rack::barrier` at", "stalls.rs:", "for node 1, which has no fiber"];
     for fabric in integration_tests::fabrics() {
