@@ -6,79 +6,54 @@ use crate::collections::parts::OwnPart;
 use crate::collections::{DistMap, DistVec};
 use crate::worker::require_fiber;
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
 
-/// The `count` largest of all that were offered.
+/// The `count` largest of all that were offered, and at most as many that were, before larger ones came.
 struct Largest<R, P> {
     count: usize,
-    /// The smallest of them is on top.
-    kept: BinaryHeap<Reverse<Ranked<R, P>>>,
+    kept: Vec<(R, P)>,
+    /// How many of the first of `kept` are the `count` largest of the last look; the last one is the smallest of them.
+    chosen: usize,
 }
-
-/// A value that is ordered by its rank alone.
-struct Ranked<R, P> {
-    rank: R,
-    payload: P,
-}
-
-impl<R: Ord, P> Ord for Ranked<R, P> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank.cmp(&other.rank)
-    }
-}
-
-impl<R: Ord, P> PartialOrd for Ranked<R, P> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<R: Ord, P> PartialEq for Ranked<R, P> {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank == other.rank
-    }
-}
-
-impl<R: Ord, P> Eq for Ranked<R, P> {}
 
 impl<R: Ord, P> Largest<R, P> {
     fn new(count: usize) -> Self {
-        Self { count, kept: BinaryHeap::new() }
+        Self { count, kept: Vec::new(), chosen: 0 }
     }
 
-    /// Offers a value, which is only made if it is kept. `exceeds` tells whether it is larger than another.
+    /// Offers a value, which is only made if it may be kept. `exceeds` tells whether it is larger than another.
     fn offer(&mut self, exceeds: impl FnOnce(&R) -> bool, make: impl FnOnce() -> (R, P)) {
-        let is_full = self.kept.len() >= self.count;
-        if is_full && !self.kept.peek().is_some_and(|least| exceeds(&least.0.rank)) {
+        let least = self.chosen.checked_sub(1).map(|last| &self.kept[last].0);
+        if self.count == 0 || least.is_some_and(|least| !exceeds(least)) {
             return;
         }
-        let (rank, payload) = make();
-        self.kept.push(Reverse(Ranked { rank, payload }));
-        if is_full {
-            self.kept.pop();
+        self.kept.push(make());
+        if self.kept.len() >= self.count.saturating_mul(2) {
+            self.kept.select_nth_unstable_by(self.count - 1, larger_first);
+            self.kept.truncate(self.count);
+            self.chosen = self.count;
         }
     }
 
     /// The largest first.
     fn into_vec(self) -> Vec<(R, P)> {
-        self.kept
-            .into_sorted_vec()
-            .into_iter()
-            .map(|Reverse(Ranked { rank, payload })| (rank, payload))
-            .collect()
+        let Self { count, mut kept, .. } = self;
+        kept.sort_unstable_by(larger_first);
+        kept.truncate(count);
+        kept
     }
+}
+
+fn larger_first<R: Ord, P>((one, _): &(R, P), (other, _): &(R, P)) -> Ordering {
+    other.cmp(one)
 }
 
 /// The largest of those that each worker has found.
 fn of_all<R: Ord, P>(count: usize, found: Vec<Vec<(R, P)>>) -> Vec<(R, P)> {
-    let mut largest = Largest::new(count);
-    for (rank, payload) in found.into_iter().flatten() {
-        largest.kept.push(Reverse(Ranked { rank, payload }));
-        if largest.kept.len() > count {
-            largest.kept.pop();
-        }
-    }
-    largest.into_vec()
+    let mut largest: Vec<(R, P)> = found.into_iter().flatten().collect();
+    // Each worker's are in order: this sort merges them.
+    largest.sort_by(larger_first);
+    largest.truncate(count);
+    largest
 }
 
 impl<T: NoRef + Ord + Clone> DistVec<T> {
