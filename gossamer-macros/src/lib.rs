@@ -68,7 +68,9 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// - `x.apply(|…| …)` with captures is a delegation, whatever `x` is. For a method of that name on a type of your own
 ///   write `Type::apply(&x, |…| …)`, or put the closure in a variable (if its first parameter is not a `&mut`). So is
-///   `x.apply_with(|…| …, arguments)`.
+///   `x.apply_with(|…| …, arguments)`. The same goes for loops that rayon has as well: `x.par_sort_by_key(|…| …)` of a
+///   `Vec` is `ParallelSliceMut::par_sort_by_key(&mut x[..], |…| …)` here. Otherwise rustc finds no method
+///   `__apply_with` or `__par_sort_by_key_with`.
 /// - A bare `spawn`, `par_for_each`, `on_each_node` or the like is gossamer's (rustc checks that it is);
 ///   `std::thread::spawn` is not.
 /// - `x.spawn(|…| …)` is a delegation if `x` visibly is a trustee: `Trustee::here()`, an element of `Trustee::all()`,
