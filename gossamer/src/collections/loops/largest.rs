@@ -11,7 +11,7 @@ use std::cmp::{Ordering, Reverse};
 struct Largest<R, P> {
     count: usize,
     kept: Vec<(R, P)>,
-    /// How many of the first of `kept` are the `count` largest of the last look; the last one is the smallest of them.
+    /// How many of the first of `kept` were the largest at the last look; the last of these is the smallest.
     chosen: usize,
 }
 
@@ -68,8 +68,8 @@ impl<T: NoRef + Ord + Clone> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// A fiber on each worker, which looks at each element, clones those that are larger than the smallest it has
-    /// kept, and answers with at most `count` of them. The vector is not sorted.
+    /// A fiber on each worker, which looks at each element, clones those that may be among the largest, keeps
+    /// fewer than `2 * count` of them at a time, and answers with at most `count`. The vector is not sorted.
     ///
     /// # Panics
     /// If a comparison or a clone panics, with the index of an element ([Loops](Self#loops)); and where the caller
@@ -113,8 +113,8 @@ impl<K: NoRef + Clone, V: NoRef + Ord + Clone> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// A fiber on each worker, which looks at each entry, clones those that are larger than the smallest it has kept,
-    /// and answers with at most `count` of them. It takes turns and visits entries like
+    /// A fiber on each worker, which looks at each entry, clones those that may be among the largest, keeps fewer
+    /// than `2 * count` of them at a time, and answers with at most `count`. It takes turns and visits entries like
     /// [`par_for_each`](Self::par_for_each).
     ///
     /// # Panics
