@@ -34,7 +34,9 @@ pub(super) fn send_runs<T: NoRef>(
     let send = |(to, run): (usize, Vec<T>)| arrivals[to].apply_with_async(arrive, (from, run));
     let runs = runs.into_iter().filter(|(_, run)| !run.is_empty());
     let pending: Vec<_> = runs.map(send).collect();
-    pending.into_iter().for_each(|pending| pending.wait());
+    for pending in pending {
+        pending.wait();
+    }
 }
 
 /// What has arrived.

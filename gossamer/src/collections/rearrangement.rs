@@ -196,5 +196,7 @@ pub(super) fn send_in<T: NoRef>(
     let runs = runs.into_iter().filter(|(_, run)| !run.is_empty());
     let send = |(to, run): (usize, Vec<T>)| vector.parts[to].apply_with_async(arrive, (number, from, run));
     let pending: Vec<_> = runs.map(send).collect();
-    pending.into_iter().for_each(|pending| pending.wait());
+    for pending in pending {
+        pending.wait();
+    }
 }

@@ -304,7 +304,9 @@ impl<T: NoRef + Sync + Clone> Replica<T> {
             };
             let sent: Vec<_> = workers.iter().zip(&mut copies).map(send).collect();
             // Wait for all, even after an error: later messages must not overtake them.
-            outcome = sent.into_iter().map(Pending::try_wait).fold(outcome, Result::and);
+            for sent in sent {
+                outcome = outcome.and(sent.try_wait());
+            }
         }
         outcome
     }

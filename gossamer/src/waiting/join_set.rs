@@ -163,7 +163,12 @@ impl<U> JoinSet<JoinHandle<U>> {
     #[track_caller]
     pub fn cancel_all(self) -> Vec<Result<U, DelegationError>> {
         self.0.iter().for_each(JoinHandle::cancel);
-        self.0.into_iter().map(JoinHandle::try_join).collect()
+        let mut ended = Vec::new();
+        // Not in a closure, which would hide the caller's line from reports.
+        for fiber in self.0 {
+            ended.push(fiber.try_join());
+        }
+        ended
     }
 }
 

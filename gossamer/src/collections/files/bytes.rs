@@ -73,9 +73,13 @@ impl<T: NoRef + Clone> DistVec<T> {
                 io::Error::new(error.kind(), format!("reading elements {start}..{end} of {len}: {error}"))
             })?;
             let sent = send_on(&received, spread, &piece, &values);
-            std::mem::replace(&mut under_way, sent).into_iter().for_each(|earlier| earlier.wait());
+            for earlier in std::mem::replace(&mut under_way, sent) {
+                earlier.wait();
+            }
         }
-        under_way.into_iter().for_each(|last| last.wait());
+        for last in under_way {
+            last.wait();
+        }
         let keep = const {
             |(received, part, spread): (ReadSoFar<T>, usize, Spread)| {
                 entrust(Elements::new(part, spread, received.apply_here(std::mem::take)))
