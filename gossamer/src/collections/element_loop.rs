@@ -7,6 +7,7 @@ use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::worker::require_fiber;
 use crate::{NoRef, Trust, WithoutCaptures};
+use std::mem::{replace, take};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,9 @@ use std::time::{Duration, Instant};
 pub(super) const TURN: Duration = Duration::from_micros(100);
 /// Elements between two looks at the clock.
 pub(super) const BETWEEN: usize = 64;
+/// The same where calls are so short that twice as many take little of a turn.
+const MOST_BETWEEN: usize = 512;
+const SHORT: Duration = Duration::from_micros(2);
 
 impl<T: 'static> DistVec<T> {
     /// Calls a closure with the index of each element and the element itself, on all workers that have any, at once,
@@ -115,17 +119,34 @@ pub(super) fn take_turn<T>(
     first: usize,
     mut closure: impl FnMut(usize, &mut T),
 ) -> usize {
+    fold_turn(elements, first, &mut (), |(), index, element| closure(index, element))
+}
+
+/// Like `take_turn`, with a value that goes from one call to the next.
+pub(super) fn fold_turn<T, A: Default>(
+    elements: &mut Elements<T>,
+    first: usize,
+    folded: &mut A,
+    mut closure: impl FnMut(A, usize, &mut T) -> A,
+) -> usize {
     let (begun, mut at) = (Instant::now(), first);
     let run = AssertUnwindSafe(|| {
-        let mut left = elements.indexed_mut_from(first);
-        loop {
-            for (index, element) in left.by_ref().take(BETWEEN) {
-                closure(index, element);
+        let (index_of, mut left) = (elements.indices(), &mut elements[first..]);
+        let (mut elapsed, mut between) = (Duration::ZERO, BETWEEN);
+        while !left.is_empty() && elapsed <= TURN {
+            let (stretch, behind) = left.split_at_mut(between.min(left.len()));
+            // In a variable of its own, which may be in registers.
+            let mut value = take(folded);
+            for element in stretch {
+                value = closure(value, index_of(at), element);
                 at += 1;
             }
-            if left.len() == 0 || begun.elapsed() > TURN {
-                return;
-            }
+            *folded = value;
+            left = behind;
+            let before = replace(&mut elapsed, begun.elapsed());
+            // A look takes as long as many short calls.
+            let is_short = elapsed - before < SHORT;
+            between = if is_short { MOST_BETWEEN.min(2 * between) } else { BETWEEN };
         }
     });
     if let Err(payload) = catch_unwind(run) {

@@ -161,6 +161,12 @@ impl<T> Elements<T> {
         self.indexed_mut_from(0)
     }
 
+    /// What tells the indices in the vector of elements of this slice.
+    pub(super) fn indices(&self) -> impl Fn(usize) -> usize + Copy + use<T> {
+        let (part, spread) = (self.part, self.spread);
+        move |offset| spread.index(part, offset)
+    }
+
     /// Those from a place on. Unlike with `skip`, the elements before it are not visited at all.
     pub(super) fn indexed_mut_from(
         &mut self,

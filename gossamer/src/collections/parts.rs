@@ -1,6 +1,6 @@
 //! A fiber on the worker of each part of a [`DistVec`]: the basis of all loops over its elements.
 
-use crate::collections::element_loop::take_turn;
+use crate::collections::element_loop::{fold_turn, take_turn};
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements};
 use crate::trust::{FibersOfCall, rethrow, spawn_around};
@@ -35,6 +35,21 @@ impl<T> OwnPart<T> {
             done = self.elements.visit(|elements| take_turn(elements, done, &mut closure));
             yield_now();
         }
+    }
+
+    /// Like [`for_each`](Self::for_each), with a value that goes from one call to the next; returns the last one.
+    #[track_caller]
+    pub(super) fn fold<A: Default>(
+        &self,
+        mut folded: A,
+        mut closure: impl FnMut(A, usize, &mut T) -> A,
+    ) -> A {
+        let mut done = 0;
+        while done < self.len() {
+            done = self.elements.visit(|elements| fold_turn(elements, done, &mut folded, &mut closure));
+            yield_now();
+        }
+        folded
     }
 }
 

@@ -104,13 +104,11 @@ impl<T: 'static> DistVec<T> {
     {
         require_fiber("par_fold");
         let fold = move |part: &OwnPart<T>, (initial, arguments): (A, C)| {
-            let (closure, mut folded) = (closure(arguments), Some(initial));
-            part.for_each(|index, element| {
-                // The value is only absent while the closure has it.
-                let before = folded.take();
-                folded = before.map(|before| closure(before, index, element));
-            });
-            folded
+            let closure = closure(arguments);
+            // The value is only absent while the closure has it.
+            part.fold(Some(initial), |before, index, element| {
+                before.map(|before| closure(before, index, element))
+            })
         };
         self.on_parts::<N, _, _, _>(fold, (initial, arguments)).into_iter().flatten().collect()
     }

@@ -1,6 +1,7 @@
 //! [`DistVec::par_reduce`] and [`DistVec::par_map_reduce`]: reducing all elements to one value.
 
 use crate::collections::DistVec;
+use crate::collections::par_fold::reduced;
 use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
@@ -201,15 +202,8 @@ impl<T: 'static> DistVec<T> {
         R: Fn(U, U) -> U,
     {
         let of_part = move |part: &OwnPart<T>, arguments: C| {
-            let ((map, reduce), mut reduced) = (make(arguments), None::<U>);
-            part.for_each(|index, element| {
-                let mapped = map(index, element);
-                reduced = Some(match reduced.take() {
-                    Some(before) => reduce(before, mapped),
-                    None => mapped,
-                });
-            });
-            reduced
+            let (map, reduce) = make(arguments);
+            part.fold(None::<U>, |before, index, element| Some(reduced(before, map(index, element), &reduce)))
         };
         let reduced = self.on_parts::<N, _, _, _>(of_part, arguments.clone());
         reduced.into_iter().flatten().reduce(make(arguments).1)

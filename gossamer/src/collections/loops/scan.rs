@@ -1,5 +1,6 @@
 //! [`DistVec::par_scan`]: prefix sums, with any closure that combines two elements.
 
+use crate::collections::par_fold::reduced;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::operation::refuse_captures;
@@ -109,7 +110,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         let scan = move |part: &OwnPart<T>, (mut before, arguments): (Option<T>, C)| {
             let (combine, mut scanned) = (closure(arguments), large_pages::with_capacity(part.len()));
             part.for_each(|_, element| {
-                let combined = after(before.take(), element.clone(), &combine);
+                let combined = reduced(before.take(), element.clone(), &combine);
                 before = Some(combined.clone());
                 scanned.push(combined);
             });
@@ -128,29 +129,21 @@ impl<T: NoRef + Clone> DistVec<T> {
         G: Fn(T, T) -> T,
     {
         let combine_all = move |part: &OwnPart<T>, arguments: C| {
-            let (combine, mut all) = (closure(arguments), None);
+            let combine = closure(arguments);
             // Nothing comes after the last part.
-            if part.number + 1 < part.spread.parts() {
-                part.for_each(|_, element| all = Some(after(all.take(), element.clone(), &combine)));
-            }
-            all
+            let is_last = part.number + 1 == part.spread.parts();
+            let all = |before, _: usize, element: &mut T| Some(reduced(before, element.clone(), &combine));
+            if is_last { None } else { part.fold(None, all) }
         };
         let of_parts = self.on_parts::<N, _, _, _>(combine_all, arguments.clone());
         let (combine, mut all) = (closure(arguments), None::<T>);
         let before = of_parts.into_iter().map(|of_part| {
             let before = all.clone();
             if let Some(of_part) = of_part {
-                all = Some(after(all.take(), of_part, &combine));
+                all = Some(reduced(all.take(), of_part, &combine));
             }
             before
         });
         before.collect()
-    }
-}
-
-fn after<T>(before: Option<T>, element: T, combine: impl Fn(T, T) -> T) -> T {
-    match before {
-        Some(before) => combine(before, element),
-        None => element,
     }
 }

@@ -1,7 +1,7 @@
 //! [`DistVec::par_zip`]: visiting two vectors side by side.
 
 use crate::collections::alignment::{are_aligned, difference};
-use crate::collections::element_loop::take_turn;
+use crate::collections::element_loop::fold_turn;
 use crate::collections::near::are_same;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
@@ -112,11 +112,11 @@ impl<T: 'static> DistVec<T> {
             let (closure, mut done) = (closure(arguments), 0);
             while done < part.len() {
                 done = part.elements.visit_both(theirs, |elements, theirs| {
-                    let mut theirs = theirs[done..].iter_mut();
-                    take_turn(elements, done, |index, element| {
+                    fold_turn(elements, done, &mut theirs[done..].iter_mut(), |mut theirs, index, element| {
                         if let Some(other) = theirs.next() {
                             closure(index, element, other);
                         }
+                        theirs
                     })
                 });
                 yield_now();
