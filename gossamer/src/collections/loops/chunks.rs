@@ -1,5 +1,6 @@
 //! [`DistVec::par_chunks`]: some neighbours at a time.
 
+use crate::collections::element_loop::{BETWEEN, TURN};
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
@@ -9,6 +10,7 @@ use crate::worker::require_fiber;
 use crate::yield_now;
 use crate::{NoRef, WithoutCaptures};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 impl<T: 'static> DistVec<T> {
     /// Calls a closure with `size` elements of a worker at a time, as a slice, and the index of the first; the last
@@ -34,7 +36,8 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// Like [`par_map`](Self::par_map). A worker serves the requests of others after each chunk.
+    /// Like [`par_map`](Self::par_map). A worker serves the requests of others after each chunk, but not
+    /// before 100 us have passed.
     ///
     /// # Panics
     /// If the size is 0; if the closure panics, with the index of the first element ([Loops](Self#loops)).
@@ -92,20 +95,42 @@ impl<T: 'static> DistVec<T> {
         require_fiber("par_chunks");
         assert!(size > 0, "chunks of no elements would never end");
         let chunks = move |part: &OwnPart<T>, (size, arguments): (usize, C)| {
-            let (closure, mut start) = (closure(arguments), 0);
-            while start < part.len() {
-                let end = start.saturating_add(size).min(part.len());
-                let first = part.spread.index(part.number, start);
-                part.elements.visit(|elements: &mut Elements<T>| {
-                    let run = AssertUnwindSafe(|| closure(first, &mut elements[start..end]));
-                    if let Err(payload) = catch_unwind(run) {
-                        resume_saying(payload, |message| format!("chunk from element {first}: {message}"));
-                    }
-                });
-                start = end;
+            let (closure, mut done) = (closure(arguments), 0);
+            while done < part.len() {
+                done = part.elements.visit(|elements| take_turn(elements, done, size, &closure));
                 yield_now();
             }
         };
         self.on_parts::<N, _, _, _>(chunks, (size, arguments));
     }
+}
+
+/// Calls the closure for as many chunks as fit into a turn, at least for one, from the element at `first` on; returns where
+/// to continue.
+fn take_turn<T>(
+    elements: &mut Elements<T>,
+    first: usize,
+    size: usize,
+    closure: impl Fn(usize, &mut [T]),
+) -> usize {
+    let (begun, index_of, mut at) = (Instant::now(), elements.indices(), first);
+    let run = AssertUnwindSafe(|| {
+        let mut unseen = 0;
+        for chunk in elements[first..].chunks_mut(size) {
+            let len = chunk.len();
+            closure(index_of(at), chunk);
+            at += len;
+            unseen += len;
+            // A look takes as long as some elements.
+            if unseen >= BETWEEN && begun.elapsed() > TURN {
+                return;
+            }
+            unseen %= BETWEEN;
+        }
+    });
+    if let Err(payload) = catch_unwind(run) {
+        let index = index_of(at);
+        resume_saying(payload, |message| format!("chunk from element {index}: {message}"));
+    }
+    at
 }
