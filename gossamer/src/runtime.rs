@@ -5,7 +5,6 @@ pub(crate) mod embedded;
 use crate::blocking::pool;
 use crate::counters::trace::{self, TraceRing};
 use crate::counters::worker::WorkerCounters;
-use crate::inspect::threads::WaitsForRuntime;
 use crate::inspect::watcher::Watching;
 use crate::lane::catch;
 use crate::metrics::server::MetricsServer;
@@ -13,6 +12,7 @@ use crate::structures::inline_closure::InlineClosure;
 use crate::sys::fibers::job::{Job, NotStarted};
 use crate::sys::signals::fault_handler;
 use crate::sys::sync::doorbell::Doorbell;
+use crate::sys::threads::bystander::Bystander;
 use crate::sys::threads::{affinity, ownership};
 use crate::trace::NodeTrace;
 use crate::trace::file::TraceFile;
@@ -212,6 +212,7 @@ impl NodeThreads {
     ) -> io::Result<JoinHandle<()>> {
         let shared = Arc::clone(&self.shared);
         thread::Builder::new().name(format!("gossamer-{index}")).stack_size(THREAD_STACK).spawn(move || {
+            let _bystander = Bystander::here();
             if let Some(error) = processor.and_then(|cpu| affinity::pin_to(cpu).err()) {
                 eprintln!("gossamer: worker {index} is not pinned: {error}");
             }
@@ -248,7 +249,7 @@ impl NodeThreads {
         });
         // If it is refused, the sender is dropped with it.
         let _refused = nodes[0].shared.mailboxes[0].send(Message::Request(first));
-        let _waits = WaitsForRuntime::begin();
+        let _waits = Bystander::here();
         receiver.recv().unwrap_or_else(|_| Err(Box::new("the runtime ended before its first fiber did")))
     }
 

@@ -3,6 +3,7 @@
 //! Each piece of work in the queue has an idle thread that will take it, or the pool is at its limit. So below the
 //! limit, no work waits behind other work that may be waiting for it.
 
+use crate::sys::threads::bystander::Bystander;
 use crate::sys::threads::policy;
 use std::collections::VecDeque;
 use std::io;
@@ -42,6 +43,12 @@ pub(crate) fn bound_to(threads: usize) {
     state().bound = threads;
 }
 
+/// How many threads work, or are about to.
+pub(crate) fn busy_threads() -> usize {
+    let state = state();
+    state.threads - state.idle + state.queue.len()
+}
+
 /// Runs `work` on a thread.
 ///
 /// # Errors
@@ -77,6 +84,7 @@ fn no_thread(error: &io::Error) -> io::Error {
 
 /// The life of a thread of the pool.
 fn serve() {
+    let _bystander = Bystander::here();
     // The worker that started it may be pinned, and wait when it is woken. Refused only where that is refused too, so
     // there is nothing to undo.
     let _unpinned = policy::run_as_first_thread();

@@ -57,6 +57,8 @@ pub(crate) fn report(runtime: &Shared) -> NodeReport {
 /// A report of one node, and a fiber of each group.
 fn report_with_examples(runtime: &Shared) -> (NodeReport, Vec<FiberName>) {
     let asked = Instant::now();
+    // Before the fibers: a thread may end one's wait, and end itself.
+    let other_threads = threads::others();
     let (mut workers, mut groups, mut links) = (Vec::new(), BTreeMap::new(), Vec::new());
     let records = records(runtime);
     let meetings = meetings(&records);
@@ -105,7 +107,6 @@ fn report_with_examples(runtime: &Shared) -> (NodeReport, Vec<FiberName>) {
         };
         (group, doing.example)
     });
-    let other_threads = threads::others();
     let mut fibers: Vec<_> = fibers.collect();
     fibers.sort_by_key(|(group, _)| std::cmp::Reverse(group.count));
     let (fibers, examples) = fibers.into_iter().unzip();

@@ -20,7 +20,7 @@ mod report;
 mod rest;
 mod socket;
 mod standstill;
-pub(crate) mod threads;
+mod threads;
 pub(crate) mod watcher;
 
 #[cfg(fuzzing)]

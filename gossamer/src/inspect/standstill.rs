@@ -9,6 +9,7 @@ use crate::inspect::question::ask;
 use crate::inspect::report::{FiberId, NodeReport};
 use crate::inspect::socket::inspection_sockets;
 use crate::lane::error;
+use crate::sys::threads::bystander::Bystander;
 use crate::worker::shared::Shared;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,8 +55,10 @@ impl Standstill {
             let told = Arc::clone(&self.told);
             // On a thread of its own, since other nodes may ask this one meanwhile. If there is no thread, it is tried
             // again.
-            let _none =
-                thread::Builder::new().name("gossamer-report".to_owned()).spawn(move || check(&told, still));
+            let _none = thread::Builder::new().name("gossamer-report".to_owned()).spawn(move || {
+                let _bystander = Bystander::here();
+                check(&told, still);
+            });
             self.since = Instant::now();
         }
     }
@@ -66,7 +69,14 @@ fn check(told: &Mutex<AlreadyReported>, still: Duration) {
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     let (deadlocks, missing) = (deadlocks(&before, &now), missing_nodes(&now, still));
     // Where less is known, it says what those do not.
-    let others = if deadlocks.is_empty() && missing.is_empty() { all_wait(&now, still) } else { Vec::new() };
+    let mut others =
+        if deadlocks.is_empty() && missing.is_empty() { all_wait(&now, still) } else { Vec::new() };
+    if !others.is_empty() {
+        // Workers answer one after another: between two answers a fiber may have ended the wait of another, and
+        // itself. In a second look that other has not waited for so long.
+        let again = all_wait(&with_neighbours(), still);
+        others.retain(|(state, _)| again.iter().any(|(other, _)| other == state));
+    }
     for (_, deadlock) in deadlocks {
         if is_news(&mut told.fibers, &deadlock) {
             tell(still, &format!("because of a {deadlock}"));

@@ -4,6 +4,7 @@ use crate::inspect::question;
 use crate::inspect::quit::Quit;
 use crate::inspect::socket::OwnInspectionSocket;
 use crate::inspect::standstill::Standstill;
+use crate::sys::threads::bystander::Bystander;
 use crate::worker::shared::Shared;
 use crate::worker::watch::blocked::BlockWatch;
 use crate::worker::watch::doze;
@@ -62,6 +63,7 @@ impl Watching {
                 let thread = thread::Builder::new().name("gossamer-watch".to_owned());
                 let (lives, ended) = mpsc::channel();
                 let thread = thread.spawn(move || {
+                    let _bystander = Bystander::here();
                     watch(socket, quit, &until);
                     drop(lives);
                 })?;
@@ -179,6 +181,7 @@ fn receive(visitor: UnixStream) {
         question::turn_away(&visitor);
     } else {
         let answer = move || {
+            let _bystander = Bystander::here();
             // The client sees that it failed.
             let _refused = question::answer(&visitor);
             drop(leaves);

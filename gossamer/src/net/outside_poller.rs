@@ -1,6 +1,7 @@
 //! The poller for tasks of other executors that wait for sockets: a thread of the process, which the first such task
 //! starts.
 
+use crate::sys::threads::bystander::Bystander;
 use crate::sys::threads::policy;
 use crate::worker::fibers::sources::Sources;
 use mio::{Events, Poll};
@@ -25,7 +26,10 @@ pub(crate) fn sources() -> io::Result<&'static Sources> {
     }
     let poll = Poll::new()?;
     let sources: &'static Sources = Box::leak(Box::new(Sources::new(poll.registry().try_clone()?)));
-    thread::Builder::new().name(NAME.to_owned()).spawn(move || dispatch_for_ever(poll, sources))?;
+    thread::Builder::new().name(NAME.to_owned()).spawn(move || {
+        let _bystander = Bystander::here();
+        dispatch_for_ever(poll, sources)
+    })?;
     *known = Some(sources);
     Ok(sources)
 }

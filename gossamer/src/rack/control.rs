@@ -2,13 +2,13 @@
 //! watches the other, so that no node outlives a lost one.
 
 use crate::NoRef;
-use crate::inspect::threads::WaitsForRuntime;
 use crate::rack::heartbeat::{limit, watch};
 use crate::rack::hello::Member;
 use crate::rack::loss::{is_seen_by_one, loss};
 use crate::rack::message::{MessageSocket, MessageWriter};
 use crate::rack::survivors::{self, Survivors};
 use crate::rack::traces::{self, Gathering, TracePart};
+use crate::sys::threads::bystander::Bystander;
 use crate::trace::NodeTrace;
 use crate::worker::end::fate;
 use crate::worker::end::last_trace;
@@ -99,6 +99,7 @@ impl Leader {
             let (others, member) = (Arc::clone(&others), members[index + 1].clone());
             let (ending, started, traces) = (Arc::clone(&ending), Arc::clone(&started), Arc::clone(&traces));
             thread::Builder::new().name(format!("gossamer-node-{}", index + 1)).spawn(move || {
+                let _bystander = Bystander::here();
                 let take = |message| {
                     let heard = match message {
                         Control::Seen(seen) => answer.send(seen).is_ok(),
@@ -249,6 +250,7 @@ pub(crate) fn watch_peer(
     let writer = Arc::new(Mutex::new(writer));
     survivors.keep_remote(node, &writer);
     thread::Builder::new().name(format!("gossamer-node-{node}")).spawn(move || {
+        let _bystander = Bystander::here();
         let take = |message| {
             if matches!(message, Control::Reported) {
                 survivors.hear(node);
@@ -306,6 +308,7 @@ impl Follower {
             survivors: Arc::clone(&survivors),
         };
         thread::Builder::new().name("gossamer-node-0".to_owned()).spawn(move || {
+            let _bystander = Bystander::here();
             let mut is_aborted = false;
             let take = |message| {
                 match (message, runtime.get()) {
@@ -356,7 +359,7 @@ impl Follower {
 
     /// Tells node 0 that this node is ready, and follows it to the end.
     pub(crate) fn follow(self, shared: Arc<Shared>) {
-        let (_waits, mut overdue) = (WaitsForRuntime::begin(), None);
+        let (_waits, mut overdue) = (Bystander::here(), None);
         let _first = self.runtime.set(Arc::clone(&shared));
         // Node 0 is lost otherwise, which the watcher sees.
         let _lost = lock(&self.writer).send(Control::Ready);

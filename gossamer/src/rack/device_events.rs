@@ -4,6 +4,7 @@
 use crate::fabric::verbs::async_event::{AsyncEvent, Consequence};
 use crate::fabric::verbs::context::DeviceContext;
 use crate::sys::sync::eventfd::EventFd;
+use crate::sys::threads::bystander::Bystander;
 use crate::worker::end::fate;
 use crate::worker::nodes::peers::Peers;
 use crate::worker::shared::{Phase, Shared};
@@ -30,7 +31,10 @@ impl DeviceWatch {
         }
         let (stop, node) = (Arc::new(EventFd::new()?), Arc::downgrade(node));
         let stopped = Arc::clone(&stop);
-        let watch = move || watch(&devices, &node, &stopped);
+        let watch = move || {
+            let _bystander = Bystander::here();
+            watch(&devices, &node, &stopped);
+        };
         let thread = thread::Builder::new().name("gossamer-rdma".to_owned()).spawn(watch)?;
         Ok(Some(Self { stop, thread: Some(thread) }))
     }

@@ -3,6 +3,7 @@
 use crate::rack::environment::Membership;
 use crate::rack::message::MessageSocket;
 use crate::runtime::StartError;
+use crate::sys::threads::bystander::Bystander;
 use crate::transport::entrance::Visitor;
 use crate::transport::handshake;
 use crate::transport::purpose::Purpose;
@@ -63,6 +64,7 @@ pub(super) fn greet<M: Send + 'static>(
     // Dropped; a node tries again.
     let Ok(number) = UNPROVEN.enter(&socket) else { return };
     let greeting = thread::Builder::new().name("gossamer-greeting".to_owned()).spawn(move || {
+        let _bystander = Bystander::here();
         let accepted = handshake::accept_for(&mut socket, &token, &first, takes);
         let is_open = UNPROVEN.leave(number);
         // A stranger is dropped without a word. A node that is lost here, or had to make room, tries again, or is

@@ -42,6 +42,42 @@ fn thread() {
     assert!(thread.join().is_ok_and(|sent| sent.is_ok()));
 }
 
+/// A thread sends after a while, which has the name of a thread of the library.
+fn named() {
+    let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
+    let feed = move || {
+        thread::sleep(LONG);
+        sender.send(7)
+    };
+    let thread = thread::Builder::new().name("gossamer-feed".to_owned()).spawn(feed);
+    assert_eq!(receiver.recv(), Some(7));
+    assert!(thread.is_ok_and(|thread| thread.join().is_ok_and(|sent| sent.is_ok())));
+}
+
+/// A thread sends after a while, which a thread of the pool has started.
+fn inherited() {
+    let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
+    let thread = gossamer::unblock(move || {
+        thread::spawn(move || {
+            thread::sleep(LONG);
+            sender.send(7)
+        })
+    });
+    assert_eq!(receiver.recv(), Some(7));
+    assert!(thread.join().is_ok_and(|sent| sent.is_ok()));
+}
+
+/// The pool sends after a while, when the caller has given up.
+fn pool() {
+    let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
+    let feed = move || {
+        thread::sleep(LONG);
+        sender.send(7).is_ok()
+    };
+    assert!(gossamer::timeout(LONG / 100, gossamer::unblock_async(feed)).is_err());
+    assert_eq!(receiver.recv(), Some(7));
+}
+
 /// A fiber sends after a while.
 fn time() {
     let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
@@ -62,6 +98,9 @@ fn main() {
         Some("locks") => locks(),
         Some("sender") => sender(),
         Some("thread") => thread(),
+        Some("named") => named(),
+        Some("inherited") => inherited(),
+        Some("pool") => pool(),
         Some("time") => time(),
         other => panic!("{other:?} is none of those"),
     }

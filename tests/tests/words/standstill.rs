@@ -58,7 +58,8 @@ fn a_rack_that_waits_for_itself_is_told_with_all_its_nodes() {
 
 #[test]
 fn what_a_thread_or_a_time_may_end_is_not_told() {
-    let programs = ["thread", "time"].map(|waits_for| program(waits_for).spawn().unwrap());
+    let causes = ["thread", "named", "inherited", "pool", "time"];
+    let programs = causes.map(|waits_for| program(waits_for).spawn().unwrap());
     for program in programs {
         let ended = program.wait_with_output().unwrap();
         assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));

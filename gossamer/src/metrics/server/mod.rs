@@ -14,6 +14,7 @@ use crate::counters::address::MetricsAddress;
 use crate::metrics::read::{node_of, of_node};
 use crate::metrics::text::{self, TextFormat};
 use crate::net::closing::end_listening;
+use crate::sys::threads::bystander::Bystander;
 use crate::worker::shared::Shared;
 use connection::{ScrapeConnection, ScrapeProgress, ScrapeSocket};
 use mio::event::Source;
@@ -88,8 +89,10 @@ impl MetricsServer {
         let over = Arc::clone(&is_over);
         let serving =
             ScrapeLoop { poll, listener, connections: Vec::new(), shared, told: None, retry: false };
-        let thread =
-            thread::Builder::new().name("gossamer-metrics".to_owned()).spawn(move || serving.run(&over))?;
+        let thread = thread::Builder::new().name("gossamer-metrics".to_owned()).spawn(move || {
+            let _bystander = Bystander::here();
+            serving.run(&over)
+        })?;
         Ok(Self { address: address.clone(), is_over, waker, thread: Some(thread) })
     }
 }

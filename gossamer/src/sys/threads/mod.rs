@@ -2,6 +2,7 @@
 //! a worker waits.
 
 pub(crate) mod affinity;
+pub(crate) mod bystander;
 #[cfg(feature = "may")]
 pub(crate) mod coroutine;
 pub(crate) mod outside;
