@@ -14,7 +14,7 @@ use crate::terminal::printable::printable;
 use crate::{daemon, files};
 use clap::{CommandFactory, Parser};
 use std::future::Future;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Does what the command line says, and ends the process.
@@ -87,14 +87,22 @@ fn print(text: &[u8]) -> Result<u8, Failure> {
 }
 
 fn write_manual(directory: Option<&Path>) -> Result<u8, Failure> {
-    let written = match directory {
-        Some(directory) => manual::write(Arguments::command(), directory),
+    let (written, to) = match directory {
+        Some(directory) => {
+            (manual::write(Arguments::command(), directory), format!(" to {}", directory.display()))
+        }
         None => match manual::page(Arguments::command()) {
             Ok(page) => return print(&page),
-            Err(error) => Err(error),
+            Err(error) => (Err(error), String::new()),
         },
     };
-    written.map(|()| 0).map_err(|error| Failure::new(exit::OUTPUT, format!("cannot write: {error}")))
+    let advice = |error: &io::Error| match error.kind() {
+        io::ErrorKind::NotFound => "; make that directory first (mkdir -p)",
+        _ => "",
+    };
+    written
+        .map(|()| 0)
+        .map_err(|error| Failure::new(exit::OUTPUT, format!("cannot write{to}: {error}{}", advice(&error))))
 }
 
 fn keygen(file: &Path, json: bool) -> Result<u8, Failure> {

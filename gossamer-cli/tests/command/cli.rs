@@ -136,7 +136,8 @@ fn every_command_has_a_manual_page() {
     assert!(section(&page, "NOTES").contains("Ctrl-C") && !page.contains(".SH EXTRA"), "{page}");
     assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 1 + COMMANDS.len());
     assert!(finish(&mut gossamer(&["man"])).ended_with(0).out.contains(".TH gossamer 1"));
-    finish(&mut gossamer(&["man", "/no/such/directory"])).ended_with(74);
+    let refused = finish(&mut gossamer(&["man", "/no/such/directory"]));
+    assert!(refused.ended_with(74).err.contains(" to /no/such/directory: No such file"), "{refused:?}");
 }
 
 /// The lines of a section of a manual page, without its fonts.
