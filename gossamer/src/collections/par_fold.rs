@@ -229,15 +229,22 @@ pub(super) fn fold_chunks<A>(
     say: impl FnOnce(usize, String) -> String,
 ) -> ChunkValues<A> {
     let mut chunks = ChunkValues::new();
-    let fold = |number, is_first| {
+    let fold = |stretch: Range<usize>, is_first, at: &mut usize| {
+        *at = stretch.start;
         if is_first {
-            chunks.push((number, initial()));
+            chunks.push((stretch.start, initial()));
         }
         if let Some((_, folded)) = chunks.last_mut() {
-            *folded = step(folded.take(), number);
+            // In a variable of its own, which may be in registers.
+            let mut value = folded.take();
+            for number in stretch {
+                *at = number;
+                value = step(value, number);
+            }
+            *folded = value;
         }
     };
-    numbers.for_each_saying(fold, say);
+    numbers.for_each_stretch(fold, say);
     chunks
 }
 

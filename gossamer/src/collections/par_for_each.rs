@@ -100,8 +100,7 @@ where
 {
     require_fiber("par_for_each");
     let body = move |numbers: OwnNumbers, arguments: C| {
-        let closure = closure(arguments);
-        numbers.for_each(|number, _| closure(number));
+        numbers.for_each(closure(arguments));
     };
     on_workers::<N, _, _, _>(range.into_parts(), ChunkLength::Timed, body, arguments);
 }

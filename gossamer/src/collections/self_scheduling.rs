@@ -153,9 +153,8 @@ pub(super) fn of_iteration(number: usize, message: String) -> String {
 }
 
 impl OwnNumbers {
-    /// Calls a closure for each number, chunk by chunk, until none are left, and tells it whether one of the
-    /// [fixed](ChunkLength::Fixed) chunks begins there. After a panic no fiber gets any more.
-    pub(super) fn for_each(&self, closure: impl FnMut(usize, bool)) {
+    /// Calls a closure for each number, chunk by chunk, until none are left. After a panic no fiber gets any more.
+    pub(super) fn for_each(&self, closure: impl FnMut(usize)) {
         self.for_each_saying(closure, of_iteration);
     }
 
@@ -163,15 +162,28 @@ impl OwnNumbers {
     /// the message that goes on.
     pub(super) fn for_each_saying(
         &self,
-        mut closure: impl FnMut(usize, bool),
+        mut closure: impl FnMut(usize),
+        say: impl FnOnce(usize, String) -> String,
+    ) {
+        let visit = |stretch: Range<usize>, _, at: &mut usize| {
+            for number in stretch {
+                *at = number;
+                closure(number);
+            }
+        };
+        self.for_each_stretch(visit, say);
+    }
+
+    /// Like [`for_each_saying`](Self::for_each_saying), with some numbers in a row at a time. The closure learns whether
+    /// one of the [fixed](ChunkLength::Fixed) chunks begins with them, and notes the number that it is at.
+    pub(super) fn for_each_stretch(
+        &self,
+        mut closure: impl FnMut(Range<usize>, bool, &mut usize),
         say: impl FnOnce(usize, String) -> String,
     ) {
         let mut at = 0;
         let run = AssertUnwindSafe(|| {
-            self.for_each_taken(|number, is_first| {
-                at = number;
-                closure(number, is_first);
-            });
+            self.for_each_taken(|stretch, is_first| closure(stretch, is_first, &mut at));
         });
         if let Err(payload) = catch_unwind(run) {
             if payload.is::<Cancelled>() {
@@ -182,7 +194,7 @@ impl OwnNumbers {
         }
     }
 
-    fn for_each_taken(&self, mut closure: impl FnMut(usize, bool)) {
+    fn for_each_taken(&self, mut closure: impl FnMut(Range<usize>, bool)) {
         let (begun_loop, mut between, mut seen) = (Instant::now(), 1, 0);
         let (mut start, mut end) = self.numbers.chunk(self.fiber);
         let mut second = Some(self.numbers.chunk(self.fiber + self.numbers.workers));
@@ -198,7 +210,10 @@ impl OwnNumbers {
                         chunk = self.numbers.whole_chunk(numbers.clone());
                     }
                     let count = between.min(chunk.end - numbers.start);
-                    numbers.by_ref().take(count).for_each(|number| closure(number, number == chunk.start));
+                    let stretch = numbers.start..numbers.start + count;
+                    numbers.start = stretch.end;
+                    let is_first = stretch.start == chunk.start;
+                    closure(stretch, is_first);
                     let before = in_turn;
                     in_turn = begun_turn.elapsed();
                     let took = in_turn - before;

@@ -196,7 +196,7 @@ where
     G: Fn(usize, &mut Emitted<K, A>),
 {
     fn visit(&self, own: &OwnNumbers, out: &mut Emitted<K, A>, handle: &mut impl UpdateHandle<K, A>) {
-        own.for_each(|number, _| {
+        own.for_each(|number| {
             self(number, out);
             if out.is_full() {
                 out.send(handle);

@@ -59,7 +59,7 @@ impl OwnLines {
     /// If the closure does, with the line; if the file cannot be read.
     pub(in crate::collections) fn for_each(&self, mut closure: impl FnMut(u64, &str)) {
         let reader = SectionReader::new(&self.sections);
-        let visit = |number, _| reader.for_each(number, &mut closure);
+        let visit = |number| reader.for_each(number, &mut closure);
         self.numbers.for_each_saying(visit, |_, message| reader.said(message));
     }
 
