@@ -106,8 +106,8 @@ impl<T> Elements<T> {
     /// # });
     /// ```
     pub fn take_marked(&mut self) -> Vec<usize> {
-        let index = |offset: u32| self.spread.index(self.part, offset as usize);
-        self.marks.take_all().map(index).collect()
+        let index_of = self.indices();
+        self.marks.take_all().map(|offset| index_of(offset as usize)).collect()
     }
 
     /// The number of marks. An element that was marked several times counts as often.
@@ -143,8 +143,8 @@ impl<T> Elements<T> {
     /// # });
     /// ```
     pub fn indexed(&self) -> impl ExactSizeIterator<Item = (usize, &T)> {
-        let (part, spread) = (self.part, self.spread);
-        self.values.iter().enumerate().map(move |(offset, value)| (spread.index(part, offset), value))
+        let index_of = self.indices();
+        self.values.iter().enumerate().map(move |(offset, value)| (index_of(offset), value))
     }
 
     /// Like [`indexed`](Self::indexed), with mutable elements.
@@ -172,9 +172,9 @@ impl<T> Elements<T> {
         &mut self,
         first: usize,
     ) -> impl ExactSizeIterator<Item = (usize, &mut T)> {
-        let (part, spread) = (self.part, self.spread);
+        let index_of = self.indices();
         let left = self.values[first..].iter_mut().enumerate();
-        left.map(move |(offset, value)| (spread.index(part, first + offset), value))
+        left.map(move |(offset, value)| (index_of(first + offset), value))
     }
 }
 

@@ -11,8 +11,8 @@ pub struct NodeReport {
     pub identity: NodeIdentity,
     /// Its workers, in order.
     pub workers: Vec<WorkerReport>,
-    /// Threads of the process that this library has not started, besides those that wait for a runtime to end; `None` if
-    /// the kernel does not tell.
+    /// Threads that may end what a fiber waits for: those of the process that this library has not started, besides those
+    /// that wait for a runtime to end, and those of `unblock` that work. `None` if the kernel does not tell.
     pub other_threads: Option<u64>,
     /// Its fibers: those that do the same are one entry.
     pub fibers: Vec<FiberGroup>,

@@ -31,50 +31,40 @@ fn sender() {
     drop(sender);
 }
 
+/// Sends after a while; returns whether somebody was there.
+fn feed(sender: mpsc::UnboundedSender<u8>) -> bool {
+    thread::sleep(LONG);
+    sender.send(7).is_ok()
+}
+
 /// A thread sends after a while.
 fn thread() {
     let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
-    let thread = thread::spawn(move || {
-        thread::sleep(LONG);
-        sender.send(7)
-    });
+    let thread = thread::spawn(|| feed(sender));
     assert_eq!(receiver.recv(), Some(7));
-    assert!(thread.join().is_ok_and(|sent| sent.is_ok()));
+    assert!(thread.join().is_ok_and(|sent| sent));
 }
 
-/// A thread sends after a while, which has the name of a thread of the library.
+/// The same, by a thread that has the name of one of the library.
 fn named() {
     let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
-    let feed = move || {
-        thread::sleep(LONG);
-        sender.send(7)
-    };
-    let thread = thread::Builder::new().name("gossamer-feed".to_owned()).spawn(feed);
+    let thread = thread::Builder::new().name("gossamer-feed".to_owned()).spawn(|| feed(sender));
     assert_eq!(receiver.recv(), Some(7));
-    assert!(thread.is_ok_and(|thread| thread.join().is_ok_and(|sent| sent.is_ok())));
+    assert!(thread.is_ok_and(|thread| thread.join().is_ok_and(|sent| sent)));
 }
 
-/// A thread sends after a while, which a thread of the pool has started.
+/// The same, by a thread that one of the pool has started.
 fn inherited() {
     let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
-    let thread = gossamer::unblock(move || {
-        thread::spawn(move || {
-            thread::sleep(LONG);
-            sender.send(7)
-        })
-    });
+    let thread = gossamer::unblock(|| thread::spawn(|| feed(sender)));
     assert_eq!(receiver.recv(), Some(7));
-    assert!(thread.join().is_ok_and(|sent| sent.is_ok()));
+    assert!(thread.join().is_ok_and(|sent| sent));
 }
 
-/// The pool sends after a while, when the caller has given up.
+/// The same, by the pool, when the caller has given up.
 fn pool() {
     let (sender, mut receiver) = mpsc::unbounded_channel::<u8>();
-    let feed = move || {
-        thread::sleep(LONG);
-        sender.send(7).is_ok()
-    };
-    assert!(gossamer::timeout(LONG / 100, gossamer::unblock_async(feed)).is_err());
+    assert!(gossamer::timeout(LONG / 100, gossamer::unblock_async(|| feed(sender))).is_err());
     assert_eq!(receiver.recv(), Some(7));
 }
 
