@@ -1,6 +1,7 @@
 //! Ports for programs that a test starts.
 
 use std::net::{IpAddr, TcpListener};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The first of those given out here: below the ports that the kernel gives to connections and to whoever asks for
@@ -21,12 +22,37 @@ pub fn free_ports(address: impl Into<IpAddr>, count: u16) -> u16 {
     for _ in 0..COUNT {
         // Relaxed: only the number counts.
         let next = NEXT.fetch_add(count.into(), Ordering::Relaxed);
-        let at =
-            std::process::id().wrapping_mul(OF_A_PROCESS).wrapping_add(next) % (COUNT - u32::from(count));
-        let first = (FIRST + at) as u16;
-        if (first..first + count).all(|port| TcpListener::bind((address, port)).is_ok()) {
-            return first;
+        let free = |port| TcpListener::bind((address, port)).is_ok();
+        if let Some(ports) = ports(std::process::id(), next, count).filter(|ports| ports.clone().all(free)) {
+            return ports.start;
         }
     }
     panic!("{address} has no {count} free ports from {FIRST} on")
+}
+
+/// The ports of a process from its `next` on; none where they would go beyond the last one, since those of the
+/// process that follows begin with the first.
+fn ports(process: u32, next: u32, count: u16) -> Option<Range<u16>> {
+    let at = process.wrapping_mul(OF_A_PROCESS).wrapping_add(next) % COUNT;
+    let first = (FIRST + at) as u16;
+    (at + u32::from(count) <= COUNT).then(|| first..first + count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn ports_that_a_process_asks_for_one_after_the_other_never_overlap() {
+        for process in 0..2_000 {
+            let mut told = HashSet::new();
+            let mut next = 0;
+            for count in [4, 1, 3, 1, 2, 16, 1].repeat(4) {
+                let ports = ports(process, next, count);
+                next += u32::from(count);
+                assert!(ports.into_iter().flatten().all(|port| told.insert(port)), "process {process}");
+            }
+        }
+    }
 }

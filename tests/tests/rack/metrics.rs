@@ -79,7 +79,8 @@ fn prometheus(folder: &Path, scraped: std::ops::Range<u16>, own: u16) -> Option<
     command.arg("--config.file").arg(folder.join("settings.yml"));
     command.arg("--storage.tsdb.path").arg(folder.join("data"));
     command.arg(format!("--web.listen-address=127.0.0.1:{own}"));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok().map(Ended)
+    let log = std::fs::File::create(folder.join("log")).unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().ok().map(Ended)
 }
 
 #[test]
@@ -87,15 +88,20 @@ fn a_real_prometheus_scrapes_a_rack_of_four_nodes() {
     watched(|| {
         let folder = tempfile();
         let (scraped, own) = (free_ports(Ipv4Addr::LOCALHOST, 4), free_ports(Ipv4Addr::LOCALHOST, 1));
-        let Some(_prometheus) = prometheus(&folder, scraped..scraped + 4, own) else {
+        let Some(mut prometheus) = prometheus(&folder, scraped..scraped + 4, own) else {
             return eprintln!("SKIPPED: prometheus is not installed (apt-get install prometheus)");
         };
         let config = workers(1).metrics(([127, 0, 0, 1], scraped).into());
         let fabric = fabrics().into_iter().find(|fabric| *fabric != FabricChoice::Verbs);
         let config: Config = fabric.into_iter().fold(config, Config::fabric);
+        let log = folder.join("log");
         rack::run_in_process(4, config, move || {
             let _counted = asked();
-            let is_told = |query: &str, value: &str| {
+            let mut is_told = |query: &str, value: &str| {
+                if let Some(status) = prometheus.0.try_wait().unwrap() {
+                    let log = std::fs::read_to_string(&log).unwrap();
+                    panic!("prometheus has ended ({status}):\n{log}");
+                }
                 let path = format!("/api/v1/query?query={query}");
                 let answer = gossamer::unblock(move || get(own, &path)).unwrap_or_default();
                 answer.contains(&format!("\"{value}\"]"))
