@@ -69,6 +69,7 @@ impl Worker {
                 if let Some(until) = idleness.reset() {
                     lengths.resume(turn, until);
                 }
+                self.fibers.woken.move_those_who_wait();
                 continue;
             }
             if idleness.is_time_to_sleep(self.nodes.connections.sockets(), has_sockets) {

@@ -4,3 +4,4 @@ pub(crate) mod doorbell;
 pub(crate) mod eventfd;
 pub(crate) mod futex;
 pub(crate) mod poll;
+pub(crate) mod timerfd;

@@ -16,6 +16,7 @@ pub(crate) mod wake;
 #[cfg(all(test, not(loom)))]
 mod wake_count;
 mod wake_policy;
+mod woken;
 
 pub(crate) use suspend::Cancelled;
 
@@ -26,11 +27,13 @@ use sleep::Poller;
 use std::sync::Arc;
 use timer::Timers;
 use turn::TurnBudget;
+use woken::Woken;
 
 /// The fibers of one worker, and what they wait for.
 pub(crate) struct Fibers {
     pub(crate) scheduler: Scheduler,
     pub(crate) timers: Timers,
+    pub(super) woken: Woken,
     poller: Poller,
     turn: TurnBudget,
 }
@@ -46,6 +49,7 @@ impl Fibers {
         Self {
             scheduler: Scheduler::new(stack_bytes, worker, view, Arc::clone(counters)),
             timers: Timers::default(),
+            woken: Woken::default(),
             poller: Poller::new(poll),
             turn: TurnBudget::new(Arc::clone(counters)),
         }

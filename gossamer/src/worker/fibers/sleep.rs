@@ -37,6 +37,8 @@ impl Worker {
         if !has_work && !self.finds_quiet() {
             let asleep = Instant::now();
             self.counters.time.fall_asleep(asleep);
+            // Whoever waits for this processor has it now.
+            self.fibers.woken.forget();
             by_socket = self.poll_sources(self.time_to_sleep().into_iter().chain(held_back_for).min());
             doze::woken();
             if let Some(ring) = &self.counters.trace {

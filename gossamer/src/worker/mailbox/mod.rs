@@ -6,6 +6,7 @@ pub(crate) mod inbox;
 use crate::counters::worker::WorkerCounters;
 use crate::lane::large::Arrivals;
 use crate::sys::sync::doorbell::Doorbell;
+use crate::worker;
 use crate::worker::backlog::LongBacklog;
 use crate::worker::end::activity::Activity;
 use crate::worker::fibers::sources::Sources;
@@ -49,6 +50,7 @@ impl Mailbox {
             eprintln!("gossamer: cannot wake a worker: {error}");
             std::process::abort();
         }
+        worker::with_worker(|here| here.fibers.woken.note(&self.view));
     }
 
     /// Sends a message and wakes the worker; gives it back if the worker takes no more.

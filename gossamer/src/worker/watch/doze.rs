@@ -1,25 +1,39 @@
 //! The thread that watches the workers looks often while one of them is awake, and seldom while all sleep; so a worker
-//! that wakes up tells it.
+//! that wakes up has it look soon.
 
 use crate::sys::sync::eventfd::EventFd;
+use crate::sys::sync::timerfd::TimerFd;
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long the watcher sleeps on when a worker wakes up: then one that often does costs it little, and it takes no
+/// processor that another worker could wake up on.
+const SNOOZE: Duration = Duration::from_millis(50);
 
 /// The watcher's last look found all workers asleep. Written seldom, so that workers read it from their own caches.
 static DOZES: AtomicBool = AtomicBool::new(false);
-static BELL: OnceLock<EventFd> = OnceLock::new();
+static ALARMS: OnceLock<Alarms> = OnceLock::new();
 
-/// The eventfd that wakes the watcher.
+/// What wakes the watcher.
+pub(crate) struct Alarms {
+    /// At once.
+    pub(crate) bell: EventFd,
+    /// After a while.
+    pub(crate) timer: TimerFd,
+}
+
+/// What wakes the watcher of this process.
 ///
 /// # Errors
 /// If the system gives no descriptor.
-pub(crate) fn bell() -> io::Result<&'static EventFd> {
-    if BELL.get().is_none() {
-        // Another thread may have been first; then this eventfd is closed.
-        let _first = BELL.set(EventFd::new()?);
+pub(crate) fn alarms() -> io::Result<&'static Alarms> {
+    if ALARMS.get().is_none() {
+        // Another thread may have been first; then these are closed.
+        let _first = ALARMS.set(Alarms { bell: EventFd::new()?, timer: TimerFd::new()? });
     }
-    BELL.get().ok_or_else(|| io::ErrorKind::NotFound.into())
+    ALARMS.get().ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// Called by the watcher when it has found all workers asleep, or one awake. A worker that wakes up meanwhile may be
@@ -32,7 +46,18 @@ pub(crate) fn note(dozes: bool) {
 #[inline]
 pub(crate) fn woken() {
     if DOZES.load(Ordering::Relaxed) {
-        ring();
+        set_timer();
+    }
+}
+
+/// Has the watcher look soon.
+#[cold]
+#[inline(never)]
+fn set_timer() {
+    note(false);
+    if let Some(alarms) = ALARMS.get() {
+        // The watcher looks after a while anyway.
+        let _unset = alarms.timer.set(SNOOZE);
     }
 }
 
@@ -40,8 +65,8 @@ pub(crate) fn woken() {
 #[cold]
 pub(crate) fn ring() {
     note(false);
-    if let Some(bell) = BELL.get() {
+    if let Some(alarms) = ALARMS.get() {
         // The watcher looks after a while anyway.
-        let _unheard = bell.signal();
+        let _unheard = alarms.bell.signal();
     }
 }
