@@ -69,7 +69,10 @@ impl Worker {
                 if let Some(until) = idleness.reset() {
                     lengths.resume(turn, until);
                 }
-                self.fibers.woken.move_those_who_wait();
+                // The clients of a server may have been on the idle processors.
+                if !has_sockets {
+                    self.fibers.woken.move_those_who_wait();
+                }
                 continue;
             }
             if idleness.is_time_to_sleep(self.nodes.connections.sockets(), has_sockets) {

@@ -25,6 +25,8 @@ fn steps(order: usize, number: usize, len: usize) -> u64 {
     (20 * len / (place + 1)) as u64
 }
 
+/// The same code for both: how long a step takes depends on where its frame has the variable.
+#[inline(never)]
 fn iterate(order: usize, number: usize, len: usize) {
     black_box((0..steps(order, number, len)).fold(number as u64, |state, step| black_box(state ^ step)));
 }

@@ -6,6 +6,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// Fields of `stat` between the state of a thread and its processor.
+const BEFORE_PROCESSOR: usize = 35;
+
 /// Where the time went in which a thread was not asleep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadTimes {
@@ -22,23 +25,11 @@ impl ThreadTimes {
 
     fn read(file: &Path) -> Option<Self> {
         let mut text = [0; 64];
-        let mut numbers = beginning(file, &mut text)?.split_ascii_whitespace();
+        let length = File::open(file).and_then(|mut file| file.read(&mut text)).ok()?;
+        let mut numbers = str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
         let mut next = || numbers.next()?.parse().ok().map(Duration::from_nanos);
         Some(Self { ran: next()?, waited: next()? })
     }
-}
-
-/// How many threads of the machine run or wait for a processor. Allocates nothing, and takes some microseconds.
-pub(crate) fn runnable_threads() -> Option<usize> {
-    let mut text = [0; 64];
-    let threads = beginning(Path::new("/proc/loadavg"), &mut text)?.split_ascii_whitespace().nth(3)?;
-    threads.split_once('/')?.0.parse().ok()
-}
-
-/// What a file begins with.
-fn beginning<'a>(file: &Path, text: &'a mut [u8]) -> Option<&'a str> {
-    let length = File::open(file).and_then(|mut file| file.read(text)).ok()?;
-    str::from_utf8(&text[..length]).ok()
 }
 
 /// A thread: its number, and its directory below `/proc`.
@@ -61,9 +52,21 @@ impl ThreadFiles {
 
     /// Whether it waits in the kernel for something: it does not run, and would not if it had a processor.
     pub(crate) fn is_waiting(&self) -> bool {
-        let text = fs::read_to_string(self.directory.join("stat")).unwrap_or_default();
+        self.state().is_some_and(|(letter, _)| matches!(letter, 'S' | 'D'))
+    }
+
+    /// The processor that it runs on, or waits for while another thread runs there; none if it waits for something else.
+    pub(crate) fn waits_for(&self) -> Option<usize> {
+        self.state().and_then(|(letter, processor)| (letter == 'R').then_some(processor))
+    }
+
+    /// What the kernel says that it does, and the processor that it has run on last, runs on or waits for.
+    fn state(&self) -> Option<(char, usize)> {
+        let text = fs::read_to_string(self.directory.join("stat")).ok()?;
         // After the name, which is in brackets and may contain some.
-        text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['S', 'D']))
+        let mut fields = text.rsplit_once(") ")?.1.split_ascii_whitespace();
+        let letter = fields.next()?.chars().next()?;
+        Some((letter, fields.nth(BEFORE_PROCESSOR)?.parse().ok()?))
     }
 }
 
@@ -85,7 +88,9 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(files.processor_time().unwrap(), files.processor_time().unwrap());
-        assert!(!ThreadFiles::here().unwrap().is_waiting());
+        let here = ThreadFiles::here().unwrap();
+        assert!(!here.is_waiting() && here.waits_for().is_some());
+        assert_eq!(files.waits_for(), None);
         drop(end);
         thread.join().unwrap();
     }

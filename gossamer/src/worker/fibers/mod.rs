@@ -49,7 +49,7 @@ impl Fibers {
         Self {
             scheduler: Scheduler::new(stack_bytes, worker, view, Arc::clone(counters)),
             timers: Timers::default(),
-            woken: Woken::default(),
+            woken: Woken::new(),
             poller: Poller::new(poll),
             turn: TurnBudget::new(Arc::clone(counters)),
         }

@@ -1,6 +1,7 @@
 //! How a worker sleeps until something happens, and how it checks its sockets while it is busy.
 
 use crate::counters::trace::{self, EventKind, TraceEvent};
+use crate::sys::threads::affinity;
 use crate::worker::Worker;
 use crate::worker::fibers::sources::Sources;
 use crate::worker::shared::Phase;
@@ -37,9 +38,10 @@ impl Worker {
         if !has_work && !self.finds_quiet() {
             let asleep = Instant::now();
             self.counters.time.fall_asleep(asleep);
-            // Whoever waits for this processor has it now.
+            // Those that wait for this processor have it now.
             self.fibers.woken.forget();
             by_socket = self.poll_sources(self.time_to_sleep().into_iter().chain(held_back_for).min());
+            mailbox.view.note_processor(affinity::here());
             doze::woken();
             if let Some(ring) = &self.counters.trace {
                 ring.push(TraceEvent::since(EventKind::Sleep, trace::at(asleep)));

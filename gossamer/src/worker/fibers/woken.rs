@@ -3,44 +3,54 @@
 //! In a virtual machine, Linux takes processors that are halted for ones that the host uses otherwise
 //! (`available_idle_cpu`), and wakes a thread on that of its waker. It runs there when that one sleeps, or when the
 //! processors are balanced, which takes some milliseconds: longer than most parallel loops. So a worker that remains
-//! busy has those that it has woken moved if they do not run.
+//! busy looks for those that it has woken, and has them moved if they wait.
 
 use crate::sys::threads::affinity;
 use crate::worker::watch::view::View;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long it takes, and some more, until a thread runs that is woken on an idle processor. With half of it, a
-/// server's workers took processors from its clients that were idle between two requests.
-const PATIENCE: Duration = Duration::from_micros(50);
+/// How long it takes, mostly, until a thread runs that is woken on an idle processor.
+const PATIENCE: Duration = Duration::from_micros(25);
+/// The time between two questions to the kernel, which take 20 to 100 us each.
+const PAUSE: Duration = Duration::from_micros(500);
 
-/// The workers that one has woken, and that it has not seen running since.
-#[derive(Default)]
-pub(crate) struct Woken(RefCell<Vec<WokenWorker>>);
+/// The workers that one has woken.
+pub(crate) struct Woken {
+    workers: RefCell<Vec<WokenWorker>>,
+    /// When it looks for them.
+    due: Cell<Instant>,
+    /// It does not ask the kernel before then.
+    rested: Cell<Instant>,
+}
 
 struct WokenWorker {
     view: Arc<View>,
     /// The turn that it slept in.
     turn: u64,
-    /// When it is late, and how long it has then waited since it was woken, or since the last look.
-    late: Instant,
-    patience: Duration,
 }
 
 impl Woken {
-    /// A worker of this process was just woken.
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        Self { workers: RefCell::default(), due: Cell::new(now), rested: Cell::new(now) }
+    }
+
+    /// A worker of this process is woken now.
     pub(crate) fn note(&self, view: &Arc<View>) {
-        let mut woken = self.0.borrow_mut();
-        woken.retain(|worker| !Arc::ptr_eq(&worker.view, view));
-        let (late, patience) = (Instant::now() + PATIENCE, PATIENCE);
-        woken.push(WokenWorker { view: Arc::clone(view), turn: view.turns(), late, patience });
+        let mut workers = self.workers.borrow_mut();
+        if workers.is_empty() {
+            self.due.set(self.rested.get().max(Instant::now() + PATIENCE));
+        }
+        workers.retain(|worker| !Arc::ptr_eq(&worker.view, view));
+        workers.push(WokenWorker { view: Arc::clone(view), turn: view.turns() });
     }
 
     /// Called by the worker in each turn that has work for it.
     #[inline(always)]
     pub(crate) fn move_those_who_wait(&self) {
-        if !self.0.borrow().is_empty() {
+        if !self.workers.borrow().is_empty() {
             self.look();
         }
     }
@@ -49,23 +59,22 @@ impl Woken {
     #[inline(never)]
     fn look(&self) {
         let now = Instant::now();
-        self.0.borrow_mut().retain_mut(|worker| {
-            let waits = worker.view.turns() == worker.turn;
-            if waits && now >= worker.late {
-                // The longer others keep all processors, the more seldom it looks for an idle one.
-                worker.patience *= 2;
-                worker.late = now + worker.patience;
-                if let Some(thread) = worker.view.thread() {
-                    // Where that is not allowed, the worker is late.
-                    let _refused = affinity::move_away(thread.id);
-                }
-            }
-            waits
-        });
+        if now < self.due.get() {
+            return;
+        }
+        let (mut workers, here) = (self.workers.borrow_mut(), affinity::here());
+        // One that runs may have woken up here, and wait for its next time slice.
+        workers.retain(|worker| worker.view.turns() == worker.turn || worker.view.processor() == here);
+        let Some(worker) = workers.pop() else { return };
+        self.rested.set(now + PAUSE);
+        // One in each turn, and the others only if that was right; or the kernel does not allow it.
+        if !worker.view.thread().is_some_and(|thread| affinity::move_away(thread).unwrap_or(false)) {
+            workers.clear();
+        }
     }
 
     /// Called by the worker before it sleeps.
     pub(crate) fn forget(&self) {
-        self.0.borrow_mut().clear();
+        self.workers.borrow_mut().clear();
     }
 }

@@ -44,13 +44,13 @@ impl Mailbox {
     #[cold]
     #[inline(never)]
     pub(super) fn wake(&self) {
+        worker::with_worker(|here| here.fibers.woken.note(&self.view));
         if let Err(error) = self.waker.wake() {
             // An eventfd that cannot be written would leave a worker asleep over its work: end the process instead of
             // hanging.
             eprintln!("gossamer: cannot wake a worker: {error}");
             std::process::abort();
         }
-        worker::with_worker(|here| here.fibers.woken.note(&self.view));
     }
 
     /// Sends a message and wakes the worker; gives it back if the worker takes no more.

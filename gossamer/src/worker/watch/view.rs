@@ -6,12 +6,14 @@ use crate::sys::fibers::wait::is_in_std;
 use crate::sys::threads::procfs::ThreadFiles;
 use std::panic::Location;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// A cache line that only the worker writes, except for one flag, and that is read every few seconds.
 #[repr(align(128))]
 pub(crate) struct View {
     turns: AtomicU64,
+    /// The processor that it last woke up on.
+    processor: AtomicUsize,
     /// Fibers have run since the last look for unused memory.
     is_unswept: AtomicBool,
     /// Where the running fiber was spawned.
@@ -26,6 +28,7 @@ impl View {
     pub(crate) const fn new() -> Self {
         Self {
             turns: AtomicU64::new(0),
+            processor: AtomicUsize::new(0),
             is_unswept: AtomicBool::new(false),
             running: StaticRef::none(),
             called: StaticRef::none(),
@@ -46,6 +49,11 @@ impl View {
     #[inline(always)]
     pub(crate) fn note_turn(&self, turns: u64) {
         self.turns.store(turns, Ordering::Relaxed);
+    }
+
+    /// Called by the worker: it has slept, and woken up on this processor.
+    pub(crate) fn note_processor(&self, processor: usize) {
+        self.processor.store(processor, Ordering::Relaxed);
     }
 
     /// Called by the worker: which fiber runs from here on.
@@ -75,6 +83,11 @@ impl View {
 
     pub(crate) fn turns(&self) -> u64 {
         self.turns.load(Ordering::Relaxed)
+    }
+
+    /// The processor that the worker last woke up on.
+    pub(crate) fn processor(&self) -> usize {
+        self.processor.load(Ordering::Relaxed)
     }
 
     pub(crate) fn thread(&self) -> Option<&ThreadFiles> {
