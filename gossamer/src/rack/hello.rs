@@ -174,7 +174,7 @@ pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
 }
 
 /// The processors of one of `count` nodes; at least one, if there is any.
-fn share(processors: &[usize], place: usize, count: usize) -> Vec<usize> {
+pub(super) fn share(processors: &[usize], place: usize, count: usize) -> Vec<usize> {
     if count > processors.len() {
         return processors.get(place % processors.len().max(1)).copied().into_iter().collect();
     }

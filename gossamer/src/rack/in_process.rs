@@ -6,6 +6,7 @@ use crate::fabric::shm::{Neighbour, Notifiers, Pair};
 use crate::fabric::sim::Network;
 use crate::rack::connections;
 use crate::rack::device_events::DeviceWatch;
+use crate::rack::hello::share;
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::queue_pairs;
 use crate::runtime::{self, NodeThreads, Placement, StartError};
@@ -26,7 +27,7 @@ use std::sync::Arc;
 /// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the number of
 /// workers set in `config` (by default one). Between nodes values are encoded, lanes lie in shared memory (or go over
 /// TCP or RDMA, see [`Config::fabric`]) and trusts are lent, as between processes. So a test can check that a program
-/// runs on a rack, and a debugger sees all of it.
+/// runs on a rack, and a debugger sees all of it. Workers are pinned if [`Config::pin`] says so, and not by default.
 ///
 /// ```
 /// use gossamer::{Config, Trustee, rack};
@@ -78,12 +79,15 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<NodeThreads>, StartError> 
     let workers = config.worker_count(1);
     let peers = connect(nodes, workers, config)
         .map_err(|source| StartError::System { step: "joining nodes", source })?;
-    let is_crowded = affinity::allowed().is_ok_and(|processors| nodes * workers > processors.len());
-    let placement = Placement { workers, processors: None, is_crowded };
-    peers
-        .into_iter()
-        .map(|peers| NodeThreads::start(config.clone(), Some(placement.clone()), Some(peers)))
-        .collect()
+    let allowed = affinity::allowed().unwrap_or_default();
+    let is_crowded = (1..nodes * workers).contains(&allowed.len());
+    let placed = |node| {
+        let own = share(&allowed, node, nodes);
+        let processors = Some(own).filter(|own| config.pins(workers, own.len(), false) && !own.is_empty());
+        Placement { workers, processors, is_crowded }
+    };
+    let start = |(node, peers)| NodeThreads::start(config.clone(), Some(placed(node)), Some(peers));
+    peers.into_iter().enumerate().map(start).collect()
 }
 
 /// What every node knows about the others.

@@ -9,6 +9,7 @@ mod launchers;
 mod meanwhile;
 mod metrics;
 mod nodes;
+mod pinned;
 mod processes;
 mod runs;
 mod settling;

@@ -71,11 +71,11 @@ fn exclude(processor: usize, thread: Pid, allowed: CpuSet) -> io::Result<()> {
     // which may change.
     let mut all = CpuSet::new();
     (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
-    sched_setaffinity(Some(thread), &all)?;
-    if sched_getaffinity(Some(thread))? != allowed {
-        sched_setaffinity(Some(thread), &allowed)?;
+    let whole = sched_setaffinity(Some(thread), &all).and_then(|()| sched_getaffinity(Some(thread)));
+    if whole.is_ok_and(|whole| whole == allowed) {
+        return Ok(());
     }
-    Ok(())
+    Ok(sched_setaffinity(Some(thread), &allowed)?)
 }
 
 #[cfg(all(test, not(loom)))]

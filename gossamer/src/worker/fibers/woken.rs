@@ -67,7 +67,7 @@ impl Woken {
         workers.retain(|worker| worker.view.turns() == worker.turn || worker.view.processor() == here);
         let Some(worker) = workers.pop() else { return };
         self.rested.set(now + PAUSE);
-        // One in each turn, and the others only if that was right; or the kernel does not allow it.
+        // One in each turn. If it need not or cannot be moved, neither are the others.
         if !worker.view.thread().is_some_and(|thread| affinity::move_away(thread).unwrap_or(false)) {
             workers.clear();
         }
