@@ -7,7 +7,7 @@ use crate::inspect::standstill::Standstill;
 use crate::sys::threads::bystander::Bystander;
 use crate::worker::shared::Shared;
 use crate::worker::watch::blocked::BlockWatch;
-use crate::worker::watch::doze::{self, Alarms};
+use crate::worker::watch::doze;
 use crate::worker::watch::stall::StallWatch;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
@@ -55,7 +55,7 @@ impl Watching {
         match &mut *watcher {
             Some(watcher) => watcher.runtimes += 1,
             None => {
-                doze::alarms()?;
+                doze::alarm()?;
                 // Without them nobody can look, SIGQUIT does what it did, and the program runs as before.
                 let (socket, quit) = (OwnInspectionSocket::open().ok(), Quit::take_over().ok().flatten());
                 let ends = Arc::new(AtomicBool::new(false));
@@ -99,7 +99,7 @@ impl Drop for Watching {
 
 /// Looks at the workers, and answers clients of the socket.
 fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicBool) {
-    let Ok(Alarms { bell, timer }) = doze::alarms() else { return };
+    let Ok(alarm) = doze::alarm() else { return };
     let (mut stalls, mut blocks) = (StallWatch::default(), BlockWatch::default());
     let mut standstill = Standstill::new();
     let (mut due, mut glances) = (Instant::now(), false);
@@ -119,14 +119,13 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
         let doze = stall.map_or(DOZE, |stall| (stall / 4).clamp(LOOK, DOZE));
         drop(runtimes);
         doze::note(all_sleep);
-        let mut waits = vec![PollFd::new(bell, PollFlags::IN), PollFd::new(timer, PollFlags::IN)];
+        let mut waits = vec![PollFd::new(alarm, PollFlags::IN)];
         waits.extend(socket.as_ref().map(|socket| PollFd::new(&socket.listener, PollFlags::IN)));
         let until_due = if glances { GLANCE.min(due - now) } else { due - now };
         if !wait(&mut waits, if all_sleep { doze } else { until_due }) {
             continue;
         }
-        bell.clear();
-        timer.clear();
+        alarm.clear();
         if all_sleep {
             due = Instant::now();
         }

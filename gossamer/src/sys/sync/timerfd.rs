@@ -21,12 +21,15 @@ impl TimerFd {
         Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
-    /// Wakes the thread once, when this time has passed, and not when one that was set before has.
+    /// Wakes the thread once, when this time has passed, and not when one that was set before has. Allocates nothing, so
+    /// that signal handlers may call it.
     ///
     /// # Errors
-    /// If the descriptor is not a timerfd.
+    /// If the descriptor is not a timerfd, or the time is too long for the kernel.
     pub(crate) fn set(&self, time: Duration) -> io::Result<()> {
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // Zero would stop it.
+        let time = time.max(Duration::from_nanos(1));
         let once = Timespec::try_from(time).map_err(|_| io::ErrorKind::InvalidInput)?;
         let once = Itimerspec { it_interval: never, it_value: once };
         timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &once)?;

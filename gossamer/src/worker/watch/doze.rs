@@ -1,7 +1,6 @@
 //! The thread that watches the workers looks often while one of them is awake, and seldom while all sleep; so a worker
 //! that wakes up has it look soon.
 
-use crate::sys::sync::eventfd::EventFd;
 use crate::sys::sync::timerfd::TimerFd;
 use std::io;
 use std::sync::OnceLock;
@@ -14,26 +13,18 @@ const SNOOZE: Duration = Duration::from_millis(50);
 
 /// The watcher's last look found all workers asleep. Written seldom, so that workers read it from their own caches.
 static DOZES: AtomicBool = AtomicBool::new(false);
-static ALARMS: OnceLock<Alarms> = OnceLock::new();
-
-/// What wakes the watcher.
-pub(crate) struct Alarms {
-    /// At once.
-    pub(crate) bell: EventFd,
-    /// After a while.
-    pub(crate) timer: TimerFd,
-}
+static ALARM: OnceLock<TimerFd> = OnceLock::new();
 
 /// What wakes the watcher of this process.
 ///
 /// # Errors
 /// If the system gives no descriptor.
-pub(crate) fn alarms() -> io::Result<&'static Alarms> {
-    if ALARMS.get().is_none() {
-        // Another thread may have been first; then these are closed.
-        let _first = ALARMS.set(Alarms { bell: EventFd::new()?, timer: TimerFd::new()? });
+pub(crate) fn alarm() -> io::Result<&'static TimerFd> {
+    if ALARM.get().is_none() {
+        // Another thread may have been first; then this one is closed.
+        let _first = ALARM.set(TimerFd::new()?);
     }
-    ALARMS.get().ok_or_else(|| io::ErrorKind::NotFound.into())
+    ALARM.get().ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// Called by the watcher when it has found all workers asleep, or one awake. A worker that wakes up meanwhile may be
@@ -46,27 +37,22 @@ pub(crate) fn note(dozes: bool) {
 #[inline]
 pub(crate) fn woken() {
     if DOZES.load(Ordering::Relaxed) {
-        set_timer();
+        wake_in(SNOOZE);
     }
 }
 
-/// Has the watcher look soon.
+/// Wakes the watcher, even from a signal handler: with an atomic and a system call. A worker that wakes up at the same
+/// moment may delay it by as long as the watcher would sleep on for that one.
+pub(crate) fn ring() {
+    wake_in(Duration::ZERO);
+}
+
 #[cold]
 #[inline(never)]
-fn set_timer() {
+fn wake_in(time: Duration) {
     note(false);
-    if let Some(alarms) = ALARMS.get() {
+    if let Some(alarm) = ALARM.get() {
         // The watcher looks after a while anyway.
-        let _unset = alarms.timer.set(SNOOZE);
-    }
-}
-
-/// Wakes the watcher, even from a signal handler: with an atomic, and a write to the eventfd.
-#[cold]
-pub(crate) fn ring() {
-    note(false);
-    if let Some(alarms) = ALARMS.get() {
-        // The watcher looks after a while anyway.
-        let _unheard = alarms.bell.signal();
+        let _unset = alarm.set(time);
     }
 }
