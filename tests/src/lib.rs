@@ -9,6 +9,7 @@ mod hangs;
 mod ports;
 mod rdma;
 mod tally;
+mod token;
 mod traced;
 mod watchdog;
 
@@ -19,6 +20,7 @@ pub use hangs::hang;
 pub use ports::free_ports;
 pub use rdma::{rdma_is_simulated, simulate_rdma, simulated_counter, with_rdma};
 pub use tally::{Counted, Tally};
+pub use token::token;
 pub use traced::{SystemCalls, count_system_calls};
 pub use watchdog::watched;
 

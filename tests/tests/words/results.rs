@@ -1,6 +1,7 @@
 //! Whatever `main` may return, a `main` in a runtime may return, too: with the status and the output that Rust gives
 //! it.
 
+use integration_tests::token;
 use std::process::{Command, Output, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_returning_main");
@@ -45,14 +46,13 @@ fn on_a_rack_the_result_is_that_of_node_0_and_the_others_end_well() {
     ] {
         let names: Vec<_> =
             (0..2).map(|node| format!("unix:words-{}-{result}-{node}", std::process::id())).collect();
+        let token = token();
         let start = |node: usize| {
             let mut command = program(result, fails);
             command
                 .env("GOSSAMER_NODES", names.join(",").replace(' ', "-"))
                 .env("GOSSAMER_NODE", node.to_string());
-            command
-                .env("GOSSAMER_TOKEN", format!("{:064x}", std::process::id()))
-                .env("GOSSAMER_FABRIC", "shm");
+            command.env("GOSSAMER_TOKEN", &token).env("GOSSAMER_FABRIC", "shm");
             command.spawn().unwrap()
         };
         let (first, other) = (start(0), start(1));

@@ -1,5 +1,6 @@
 //! A program in which every fiber waits for the program itself says so, and names them.
 
+use integration_tests::token;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
@@ -43,10 +44,11 @@ fn a_receiver_that_waits_for_its_own_sender_is_told() {
 #[test]
 fn a_rack_that_waits_for_itself_is_told_with_all_its_nodes() {
     let names: Vec<_> = (0..2).map(|node| format!("unix:standstill-{}-{node}", std::process::id())).collect();
+    let token = token();
     let [first, mut other] = [0, 1].map(|node| {
         let mut command = program("locks");
         command.env("GOSSAMER_NODES", names.join(",")).env("GOSSAMER_NODE", node.to_string());
-        command.env("GOSSAMER_TOKEN", format!("{:064x}", std::process::id())).env("GOSSAMER_FABRIC", "shm");
+        command.env("GOSSAMER_TOKEN", &token).env("GOSSAMER_FABRIC", "shm");
         command.spawn().unwrap()
     });
     let said = report(first);

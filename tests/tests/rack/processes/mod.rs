@@ -13,7 +13,7 @@ mod traces;
 
 use crate::PROGRAM;
 use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
-use integration_tests::{fabrics, free_ports, is_tested, watched, with_rdma};
+use integration_tests::{fabrics, free_ports, is_tested, token, watched, with_rdma};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -21,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const TOKEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -43,13 +43,6 @@ struct Ended {
     status: ExitStatus,
     output: String,
     errors: String,
-}
-
-/// A token for this test alone, because names of sockets are derived from it.
-fn token() -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let own = format!("{:08x}{:08x}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    format!("{own}{}", &TOKEN[16..])
 }
 
 /// Addresses for this many nodes that this fabric joins.
